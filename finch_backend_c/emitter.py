@@ -63,6 +63,7 @@ class Emitter:
         self._banks: Mapping[str, c.Name] = {}
         self._turns: list[str] = []
         self._parallels = 0
+        self._nonnegative: set[str] = set()
         self._typings: dict[tuple[Operator, tuple[Type, ...]], Typed] = {}
 
     # -- expressions --------------------------------------------------------------------------
@@ -91,7 +92,8 @@ class Emitter:
         bank = self._banks.get(buffer.name)
         if bank is not None:
             return c.Subscript(bank, place(self.node(index), self._turns[-1]))
-        return c.Subscript(self.buffer(buffer), self.node(index))
+        at = self._unsigned(index) if self._is_nonnegative(index) else self.node(index)
+        return c.Subscript(self.buffer(buffer), at)
 
     def past(self, buffer: ir.Buffer, index: ir.Expr) -> c.Expr:
         """The address of an element."""
@@ -150,7 +152,22 @@ class Emitter:
         return in_memory(self.element(e.buffer, e.index), e.buffer.dtype)
 
     def _value_cast(self, e: ir.Cast) -> Value:
+        if e.type == INTP and self._is_nonnegative(e.value):
+            return Value(self._unsigned(e.value), INTP, narrow=True)
         return cast(self.value(e.value), e.type)
+
+    def _is_nonnegative(self, e: ir.Expr) -> bool:
+        """Whether an expression is an element that is not negative, or a variable that holds one,
+        of a signed integer narrower than an index."""
+        if isinstance(e, ir.Var):
+            return e.name in self._nonnegative
+        if not isinstance(e, ir.Load) or not e.buffer.nonnegative:
+            return False
+        return e.buffer.dtype.kind == "i" and e.buffer.dtype.itemsize < INTP.itemsize
+
+    def _unsigned(self, e: ir.Expr) -> c.Expr:
+        """An element that is not negative as an unsigned integer: to widen it costs nothing."""
+        return c.Cast(f"u{ctype(concrete(e.dtype))}", self.node(e))
 
     def _value_length(self, e: ir.Length) -> Value:
         return Value(self.capacity(e.buffer), INTP)
@@ -223,6 +240,8 @@ class Emitter:
 
     def _emit_let(self, s: asm.Let) -> tuple[c.Stmt, ...]:
         value = self._cast(s.value, concrete(s.var.type))
+        if not s.mutable and s.var.type == s.value.dtype and self._is_nonnegative(s.value):
+            self._nonnegative.add(s.var.name)
         type = ("" if s.mutable else "const ") + self.variable_type(s.var)
         return (c.Declare(type, self.scope.variable(s.var.name), value.node),)
 

@@ -106,8 +106,14 @@ class RunList(Format):
     def fields(self) -> tuple[Field, ...]:
         scratch = scratch_fields(self.lvl) if merges_late(self) else ()
         return (
-            Field("ptr", self.pointer, "where the runs of each fiber start", ascending=True),
-            Field("right", self.index, "the index before which each run ends"),
+            Field(
+                "ptr",
+                self.pointer,
+                "where the runs of each fiber start",
+                ascending=True,
+                nonnegative=True,
+            ),
+            Field("right", self.index, "the index before which each run ends", nonnegative=True),
             *scratch,
         )
 

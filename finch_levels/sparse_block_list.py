@@ -83,9 +83,15 @@ class SparseBlockList(Format):
     @property
     def fields(self) -> tuple[Field, ...]:
         return (
-            Field("ptr", self.pointer, "where the blocks of each fiber start", ascending=True),
-            Field("idx", self.index, "the last index of each block"),
-            Field("ofs", self.pointer, "where the subfibers of each block start"),
+            Field(
+                "ptr",
+                self.pointer,
+                "where the blocks of each fiber start",
+                ascending=True,
+                nonnegative=True,
+            ),
+            Field("idx", self.index, "the last index of each block", nonnegative=True),
+            Field("ofs", self.pointer, "where the subfibers of each block start", nonnegative=True),
         )
 
     def sizes(

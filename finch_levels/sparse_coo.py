@@ -96,11 +96,11 @@ class SparseCOO(Format):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        idx = Field("idx", self.index, "the index of each entry")
+        idx = Field("idx", self.index, "the index of each entry", nonnegative=True)
         if self.joined:
             return (idx,)
         role = "where the entries of each fiber start"
-        return (Field("ptr", self.pointer, role, ascending=True), idx)
+        return (Field("ptr", self.pointer, role, ascending=True, nonnegative=True), idx)
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]

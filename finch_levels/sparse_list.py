@@ -79,8 +79,8 @@ class SparseList(Format):
     @property
     def fields(self) -> tuple[Field, ...]:
         return (
-            Field("ptr", self.pointer, "where each fiber starts", ascending=True),
-            Field("idx", self.index, "the index of each stored subfiber"),
+            Field("ptr", self.pointer, "where each fiber starts", ascending=True, nonnegative=True),
+            Field("idx", self.index, "the index of each stored subfiber", nonnegative=True),
         )
 
     def sizes(

@@ -73,7 +73,11 @@ class SparsePinpoint(Format):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        return (Field("idx", self.index, "the index of each fiber's subfiber, if any"),)
+        return (
+            Field(
+                "idx", self.index, "the index of each fiber's subfiber, if any", nonnegative=True
+            ),
+        )
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]

@@ -102,9 +102,15 @@ class SparseRunList(Format):
     def fields(self) -> tuple[Field, ...]:
         scratch = scratch_fields(self.lvl) if merges_late(self) else ()
         return (
-            Field("ptr", self.pointer, "where the runs of each fiber start", ascending=True),
-            Field("left", self.index, "the first index of each run"),
-            Field("right", self.index, "the last index of each run"),
+            Field(
+                "ptr",
+                self.pointer,
+                "where the runs of each fiber start",
+                ascending=True,
+                nonnegative=True,
+            ),
+            Field("left", self.index, "the first index of each run", nonnegative=True),
+            Field("right", self.index, "the last index of each run", nonnegative=True),
             *scratch,
         )
 

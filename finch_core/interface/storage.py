@@ -38,6 +38,8 @@ class Field:
 
     ascending: bool = False
     """Whether the elements of a buffer in use never decrease, as where fibers start."""
+    nonnegative: bool = False
+    """Whether no element of a buffer in use is negative, as of indices."""
 
     def __attrs_post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name.isidentifier()):

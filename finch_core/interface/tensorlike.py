@@ -395,7 +395,13 @@ def bind_level(format: Format, tensor: str, names: Any, depth: int = 0) -> Bound
     for field in format.fields:
         name = names.fresh(f"{prefix}_{field.name}")
         parts[field.name] = (
-            Buffer(name, field.dtype, growable=True, ascending=field.ascending)
+            Buffer(
+                name,
+                field.dtype,
+                growable=True,
+                ascending=field.ascending,
+                nonnegative=field.nonnegative,
+            )
             if field.is_buffer
             else Var(name, field.dtype)
         )

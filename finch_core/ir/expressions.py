@@ -80,12 +80,14 @@ class Var(Expr):
 @frozen(order=False)
 class Buffer:
     """A block of elements of one dtype, by name; ``growable`` if a kernel may reallocate it,
-    ``ascending`` if its elements never decrease where the kernel does not change it."""
+    ``ascending`` if its elements never decrease where the kernel does not change it;
+    ``nonnegative`` if no element that is read is negative."""
 
     name: str
     dtype: np.dtype[Any]
     growable: bool = False
     ascending: bool = False
+    nonnegative: bool = field(default=False, eq=False)
 
 
 @frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)

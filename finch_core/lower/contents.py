@@ -11,10 +11,10 @@ import numpy as np
 from finch_core.errors import IndexOverflow, OutOfBounds, Span
 from finch_core.interface.tensorlike import ZERO, BoundTensor
 from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import Access, Cast, Expr, Literal, cast
+from finch_core.ir.expressions import Access, Buffer, Cast, Expr, Literal, cast
 from finch_core.ir.program import Extent, Update
 from finch_core.lower.bounds import check_index
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.prover import split
 
 if TYPE_CHECKING:
@@ -34,6 +34,15 @@ class Content:
 
     stops: tuple[Expr, ...]
     uses: Mapping[Span | None, Use]
+
+
+def mark_buffers(contents: Mapping[BoundTensor, Content]) -> None:
+    """Note that no element of these tensors is negative, where one buffer holds them."""
+    for tensor in contents:
+        leaf = tensor.level.levels()[-1]
+        for name, part in leaf.parts.items():
+            if isinstance(part, Buffer) and part.dtype == concrete(tensor.format.dtype):
+                leaf.parts[name] = evolve(part, nonnegative=len(leaf.parts) == 1)
 
 
 def know_content(ctx: Context, expr: Expr, value: Expr) -> None:
@@ -92,4 +101,13 @@ def plain(value: Expr) -> Expr:
     return value
 
 
-__all__ = ["Content", "Use", "check_values", "count_of", "know_content", "plain", "stay_within"]
+__all__ = [
+    "Content",
+    "Use",
+    "check_values",
+    "count_of",
+    "know_content",
+    "mark_buffers",
+    "plain",
+    "stay_within",
+]

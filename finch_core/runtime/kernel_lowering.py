@@ -18,6 +18,7 @@ from finch_core.ir.program import Declare, Freeze, Stmt, Swap, Thaw, Update
 from finch_core.ir.storage_types import typed_and_stored
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.content_ranges import content_ranges
+from finch_core.lower.contents import mark_buffers
 from finch_core.lower.passes import Check, Unit
 from finch_core.lower.statements import FinchRules
 from finch_core.optimize import PASSES, optimize_kernel
@@ -60,6 +61,7 @@ def lower_kernel(
     if ctx.allows("locals"):
         set_dimensions_of_locals(ctx, stmt)
     ctx.contents = content_ranges(ctx, stmt)
+    mark_buffers(ctx.contents)
     ctx.lower(stmt)
     params = tuple(parameters_of(arguments))
     body = ctx.finish()

@@ -105,7 +105,7 @@ class LevelInPlace:
             assert found == structure.sum(), tensor.format
             if not any(level.shares or level.pads for level in tensor.format.levels()[:-1]):
                 assert found == tensor.nstored, tensor.format
-            _ascend(tensor)
+            _keep_word(tensor)
 
     def test_patterns_are_told_apart(self, backend: str) -> None:
         """What is read beside stored elements is what is there, whether levels are ``alike`` or
@@ -153,14 +153,16 @@ class LevelInPlace:
             np.testing.assert_array_equal(buffer, kept[name], err_msg=f"{tensor.format}: {name}")
 
 
-def _ascend(tensor: Tensor) -> None:
-    """Check that the elements of fields that say so never decrease."""
+def _keep_word(tensor: Tensor) -> None:
+    """Check that the elements of fields that say so never decrease, or are not negative."""
     buffers = tensor.buffers
     for part in tensor.layout.buffers:
         name = f"{part.level}_{part.field.name}"
         if part.field.ascending and name in buffers:  # scratch ones are in no tensor
             decreases = np.diff(buffers[name].astype(object)) < 0
             assert not decreases.any(), f"{tensor.format}: {name} decreases"
+        if part.field.nonnegative and name in buffers:
+            assert not (buffers[name] < 0).any(), f"{tensor.format}: {name} is negative"
 
 
 def _indices(tensor: Tensor) -> dict[str, Array]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from c_support import QUICK
 
 from finch_backend_c import ctree as c
 from finch_backend_c.operators import Value, operate
 from finch_core import _
 from finch_core.errors import BackendError
+from finch_core.ir import primitives as prim
+from finch_core.ir.builder import Builder, Names
 from finch_core.ir.dtypes import FLOAT64, INTP, SUPPORTED
+from finch_core.ir.expressions import Buffer, Cast, Load, Var, call, lift
 from finch_core.ir.operators import Operator, by_ufunc, register, unregister
+from finch_core.ir.typing import typed
 from finch_core.testing import on
+from finch_core.testing.run_block import run_block
 
 
 def test_an_operator_without_a_function_is_refused() -> None:
@@ -33,6 +39,33 @@ def divided(q, r, x):
     for i in _:
         q[i] = x[i] // 8
         r[i] = x[i] % 8
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_what_is_not_negative_is_widened_as_it_is(dtype: type) -> None:
+    b = Builder(Names(["n", "out", "crd"]), constants=(Var("n", INTP),))
+    count, out = Var("n", INTP), Buffer("out", np.dtype(np.int64), True)
+    crd = Buffer("crd", np.dtype(dtype), nonnegative=True)
+    one, other = (Cast(Load(crd, lift(k)), INTP) for k in range(2))
+    held = b.let("held", Load(crd, lift(0)))
+    values = [
+        call(prim.neg, one), one - other, other - one, one * other, call(prim.invert, one),
+        one + count, one.min(count), other.max(count), (one > count).cast(INTP),
+        call(prim.floordiv, count, one + 1), call(prim.mod, count, one + 1),
+        call(prim.ifelse, one < count, one, count), call(prim.lshift, one, lift(2)),
+        (count < other).cast(INTP), Load(out, one.min(1)), call(prim.neg, Cast(held, INTP)),
+        held.cast(INTP) - one,
+    ]  # fmt: skip
+    for k, value in enumerate(values):
+        b.store(out, 2 + k, value)
+    block = typed(b.finish())
+    last = np.iinfo(dtype).max if dtype != np.int64 else 2**31
+    for pair in ([0, 1], [5, 3], [last, 2], [1, last], [last, last]):
+        for n in (-7, 0, 4):
+            given = {count: n, out: np.arange(2 + len(values)), crd: np.array(pair, dtype)}
+            expected = run_block(block, given)[1]["out"]
+            found = run_block(block, given, backend=QUICK)[1]["out"]
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dtype", [t for t in SUPPORTED if t.kind in "iu"], ids=str)

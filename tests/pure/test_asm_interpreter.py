@@ -79,6 +79,13 @@ def test_a_load_or_store_out_of_bounds_is_a_fault(b, index):
         run(b, {N: index, X: [1, 2, 3]})
 
 
+def test_an_element_that_is_said_not_to_be_negative_is_checked(b):
+    b.store(X, 0, Load(Buffer("p", INT, nonnegative=True), N))
+    assert run(b, {N: 1, P: [-1, 3], X: [0.0]})[1]["x"].tolist() == [3.0]
+    with pytest.raises(AssemblyFault, match=r"p\[n\] is -1, and said not to be negative"):
+        run(b, {N: 0, P: [-1, 3], X: [0.0]})
+
+
 @pytest.mark.parametrize("emit", ["fill", "sort", "move"])
 def test_ranges_are_checked(b, emit):
     args = {"fill": (P, 1, N, 5), "sort": (P, 1, N), "move": (P, 1, P, 0, N - 1)}[emit]

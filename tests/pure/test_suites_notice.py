@@ -27,7 +27,7 @@ from finch_core.ir.operators import operator
 from finch_core.ir.typing import typed_kernel
 from finch_core.reference.interpreter import InterpretedKernel, Interpreter
 from finch_core.testing import BackendSuite, Example, LevelSuite, View, WrapperSuite
-from finch_levels import SparseList
+from finch_levels import SparseDiagonals, SparseList
 from finch_wrappers import offset
 from finch_wrappers.offset import OffsetTensor
 
@@ -253,6 +253,17 @@ class SaysAscending(SparseList):
         return tuple(attrs.evolve(field, ascending=True) for field in super().fields)
 
 
+class SaysNonnegative(SparseDiagonals):
+    """Says that no diagonal lies below another."""
+
+    name = "SaysNonnegative"
+    layout = ""
+
+    @property
+    def fields(self):
+        return tuple(attrs.evolve(field, nonnegative=True) for field in super().fields)
+
+
 def levels(level) -> LevelSuite:
     return type("Suite", (LevelSuite,), {"format": level})()
 
@@ -272,6 +283,8 @@ def test_a_lie_about_patterns_is_noticed() -> None:
     levels(SparseList).test_what_is_stored_is_asked("interpreter")
     with pytest.raises(AssertionError, match="_idx decreases"):
         levels(SaysAscending).test_what_is_stored_is_asked("interpreter")
+    with pytest.raises(AssertionError, match="negative"):
+        levels(SaysNonnegative).test_what_is_stored_is_asked("interpreter")
 
 
 def test_protocols_that_there_are_not_are_noticed() -> None:
