@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import read_names
+from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import (
     Buffer,
     Expr,
@@ -142,6 +143,25 @@ def is_independent(loop: asm.For, usage: Usage) -> bool:
     if reads or calls or len(loads) <= MANY:
         return False
     return stride_along(last.index, loop.var, inside) == 1
+
+
+def is_nonnegative(e: Expr) -> bool:
+    """Whether an expression is an element that is not negative, of a signed integer narrower than
+    an index."""
+    if not isinstance(e, Load) or not e.buffer.nonnegative:
+        return False
+    return e.buffer.dtype.kind == "i" and e.buffer.dtype.itemsize < INTP.itemsize
+
+
+def nonnegative(usage: Usage) -> frozenset[str]:
+    """Names of variables that hold such an element wherever they are declared."""
+    lets = [s for s in usage.statements if isinstance(s, asm.Let)]
+    found = {s.var.name for s in lets if _holds_nonnegative(s)}
+    return frozenset(found - {s.var.name for s in lets if not _holds_nonnegative(s)})
+
+
+def _holds_nonnegative(s: asm.Let) -> bool:
+    return not s.mutable and s.var.type == s.value.dtype and is_nonnegative(s.value)
 
 
 def _written(statement: asm.Statement) -> tuple[Buffer, ...]:

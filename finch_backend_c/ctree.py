@@ -211,6 +211,11 @@ class For(Stmt):
     pragma: str = ""
     counts: bool = True
 
+    @property
+    def end(self) -> Expr:
+        """What the counter is compared with."""
+        return Name(self.bound) if self.bound else self.limit
+
 
 @frozen
 class While(Stmt):

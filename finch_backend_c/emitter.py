@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from finch_backend_c import ctree as c
-from finch_backend_c.analysis import Usage, is_independent
+from finch_backend_c.analysis import Usage, is_independent, is_nonnegative, nonnegative
 from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.c_names import CNames
@@ -63,7 +63,7 @@ class Emitter:
         self._banks: Mapping[str, c.Name] = {}
         self._turns: list[str] = []
         self._parallels = 0
-        self._nonnegative: set[str] = set()
+        self._nonnegative = nonnegative(usage)
         self._typings: dict[tuple[Operator, tuple[Type, ...]], Typed] = {}
 
     # -- expressions --------------------------------------------------------------------------
@@ -159,11 +159,7 @@ class Emitter:
     def _is_nonnegative(self, e: ir.Expr) -> bool:
         """Whether an expression is an element that is not negative, or a variable that holds one,
         of a signed integer narrower than an index."""
-        if isinstance(e, ir.Var):
-            return e.name in self._nonnegative
-        if not isinstance(e, ir.Load) or not e.buffer.nonnegative:
-            return False
-        return e.buffer.dtype.kind == "i" and e.buffer.dtype.itemsize < INTP.itemsize
+        return e.name in self._nonnegative if isinstance(e, ir.Var) else is_nonnegative(e)
 
     def _unsigned(self, e: ir.Expr) -> c.Expr:
         """An element that is not negative as an unsigned integer: to widen it costs nothing."""
@@ -240,8 +236,6 @@ class Emitter:
 
     def _emit_let(self, s: asm.Let) -> tuple[c.Stmt, ...]:
         value = self._cast(s.value, concrete(s.var.type))
-        if not s.mutable and s.var.type == s.value.dtype and self._is_nonnegative(s.value):
-            self._nonnegative.add(s.var.name)
         type = ("" if s.mutable else "const ") + self.variable_type(s.var)
         return (c.Declare(type, self.scope.variable(s.var.name), value.node),)
 
@@ -286,10 +280,6 @@ class Emitter:
             with self.turning(name):
                 body = self.block(s.body)
             loop = self._parted(s, self._loop(s, name, body))
-        if "peeling" not in self.disabled and not has_room(s) and branches(s):
-            *before, walk = loop
-            assert isinstance(walk, c.For)
-            loop = (*before, peeled(walk))
         return in_bits(self, s, loop) if gathered(s) else around(loop)
 
     @contextmanager
@@ -343,10 +333,15 @@ class Emitter:
         return around(loop)
 
     def _parted(self, s: asm.For | asm.While, loop: Stmts) -> Stmts:
-        """Split the last of these statements, a loop, by its growth check (see ``rooms``)."""
-        if "rooms" in self.disabled or not has_room(s):
+        """Split the last of these statements, a loop, by its growth check (see ``rooms``), or peel
+        its first iterations off (see ``peeling``)."""
+        *before, last = loop
+        if has_room(s):
+            return loop if "rooms" in self.disabled else (*before, parted(self, s, last))
+        if "peeling" in self.disabled or not isinstance(s, asm.For) or not branches(s):
             return loop
-        return (*loop[:-1], parted(self, s, loop[-1]))
+        assert isinstance(last, c.For)
+        return loop if last.pragma else (*before, peeled(last))
 
     def _emit_if(self, s: asm.If) -> tuple[c.Stmt, ...]:
         cond, body = self.node(s.cond), self.block(s.body)

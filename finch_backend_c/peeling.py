@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from finch_backend_c import ctree as c
 from finch_core.ir import assembly as asm
-from finch_core.ir.expressions import Expr, Literal, Load
+from finch_core.ir.expressions import Expr, Literal, Load, Var
 from finch_core.records import evolve
 
 PEELED = 4
@@ -42,19 +42,27 @@ def branches(loop: asm.For) -> bool:
         return False
     if sum(not _fails(s) for s in parts) > SMALL:
         return False
-    lets = {s.var.name: s.value for s in parts if isinstance(s, asm.Let)}
-    return any(
-        isinstance(s, asm.If) and not _fails(s) and _looks_up(s.cond, lets) and _stores(s)
-        for s in parts
-    )
+    read: set[str] = set()
+    looked_up: set[str] = set()
+    for s in parts:  # the variables of an expression are declared before it
+        if isinstance(s, asm.Let):
+            if _looks_up(s.value, read, looked_up):
+                looked_up.add(s.var.name)
+            if _reads(s.value, read):
+                read.add(s.var.name)
+        if not isinstance(s, asm.If) or _fails(s) or not _stores(s):
+            continue
+        if _looks_up(s.cond, read, looked_up):
+            return True
+    return False
 
 
 def peeled(loop: c.For) -> c.For:
     """The C code of such a loop: its first iterations, with the test that ends it between, and a
     loop for all others."""
-    step, stop = c.Unary("++", c.Name(loop.name)), c.Name(loop.bound) if loop.bound else loop.limit
-    between = c.If(c.Binary(">=", step, stop), c.Block((c.Break(),)))
-    rest = c.While(c.Binary("<", step, stop), loop.body)
+    step = c.Unary("++", c.Name(loop.name))
+    between = c.If(c.Binary(">=", step, loop.end), c.Block((c.Break(),)))
+    rest = c.While(c.Binary("<", step, loop.end), loop.body)
     first = (c.Scope(loop.body), *(between, c.Scope(loop.body)) * (PEELED - 1))
     return evolve(loop, body=c.Block((*first, rest, c.Break())), counts=False)
 
@@ -74,18 +82,19 @@ def _stores(s: asm.If) -> bool:
     return any(isinstance(part, asm.Store) for part in s.walk())
 
 
-def _looks_up(e: Expr, lets: dict[str, Expr]) -> bool:
-    """Whether an expression has an element at a place that was read."""
-    loads = [part for part in _spelt(e, lets) if isinstance(part, Load)]
-    return any(isinstance(inner, Load) for load in loads for inner in _spelt(load.index, lets))
+def _reads(e: Expr, read: set[str]) -> bool:
+    """Whether an expression has an element of a buffer, or a variable of those that have."""
+    return any(isinstance(part, Load) or _is_among(part, read) for part in e.walk())
 
 
-def _spelt(e: Expr, lets: dict[str, Expr]) -> list[Expr]:
-    """The parts of an expression and of what its variables stand for."""
-    found: list[Expr] = []
-    for part in e.walk():
-        found.append(part)
-        value = lets.get(getattr(part, "name", ""))
-        if value is not None:
-            found += _spelt(value, lets)
-    return found
+def _looks_up(e: Expr, read: set[str], looked_up: set[str]) -> bool:
+    """Whether an expression has an element at a place that was read, or a variable of those that
+    have."""
+    return any(
+        _is_among(part, looked_up) or (isinstance(part, Load) and _reads(part.index, read))
+        for part in e.walk()
+    )
+
+
+def _is_among(e: Expr, names: set[str]) -> bool:
+    return isinstance(e, Var) and e.name in names

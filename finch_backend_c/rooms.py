@@ -45,7 +45,7 @@ def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt
         inner = c.DoWhile(c.Binary("&&", plain.cond, room), c.Block(turn))
         return c.While(plain.cond, c.Block((check, inner)))
     name = c.Name(plain.name)
-    more = c.Binary("<", name, c.Name(plain.bound) if plain.bound else plain.limit)
+    more = c.Binary("<", name, plain.end)
     counted = c.Block((*turn, c.Increment(name)))
     body = c.Block((check, c.DoWhile(c.Binary("&&", more, room), counted)))
     return evolve(plain, body=body, counts=False)

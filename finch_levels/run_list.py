@@ -36,7 +36,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
 from finch_levels.common.resuming import copy_last, declare_last, last_of, require_behind
 from finch_levels.common.runs import (
     append_run,
@@ -106,13 +106,7 @@ class RunList(Format):
     def fields(self) -> tuple[Field, ...]:
         scratch = scratch_fields(self.lvl) if merges_late(self) else ()
         return (
-            Field(
-                "ptr",
-                self.pointer,
-                "where the runs of each fiber start",
-                ascending=True,
-                nonnegative=True,
-            ),
+            pointers(self.pointer, "where the runs of each fiber start"),
             Field("right", self.index, "the index before which each run ends", nonnegative=True),
             *scratch,
         )

@@ -36,7 +36,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
@@ -83,13 +83,7 @@ class SparseBlockList(Format):
     @property
     def fields(self) -> tuple[Field, ...]:
         return (
-            Field(
-                "ptr",
-                self.pointer,
-                "where the blocks of each fiber start",
-                ascending=True,
-                nonnegative=True,
-            ),
+            pointers(self.pointer, "where the blocks of each fiber start"),
             Field("idx", self.index, "the last index of each block", nonnegative=True),
             Field("ofs", self.pointer, "where the subfibers of each block start", nonnegative=True),
         )

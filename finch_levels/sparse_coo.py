@@ -30,7 +30,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import evolve, field, frozen
-from finch_levels.common.compressed import bounds_of, steps, unfurled
+from finch_levels.common.compressed import bounds_of, pointers, steps, unfurled
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -100,7 +100,7 @@ class SparseCOO(Format):
         if self.joined:
             return (idx,)
         role = "where the entries of each fiber start"
-        return (Field("ptr", self.pointer, role, ascending=True, nonnegative=True), idx)
+        return (pointers(self.pointer, role), idx)
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]

@@ -35,7 +35,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -79,7 +79,7 @@ class SparseList(Format):
     @property
     def fields(self) -> tuple[Field, ...]:
         return (
-            Field("ptr", self.pointer, "where each fiber starts", ascending=True, nonnegative=True),
+            pointers(self.pointer, "where each fiber starts"),
             Field("idx", self.index, "the index of each stored subfiber", nonnegative=True),
         )
 

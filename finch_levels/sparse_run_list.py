@@ -44,7 +44,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
 from finch_levels.common.resuming import copy_last, declare_last, last_of, mark_last, require_behind
 from finch_levels.common.runs import (
     append_run,
@@ -102,13 +102,7 @@ class SparseRunList(Format):
     def fields(self) -> tuple[Field, ...]:
         scratch = scratch_fields(self.lvl) if merges_late(self) else ()
         return (
-            Field(
-                "ptr",
-                self.pointer,
-                "where the runs of each fiber start",
-                ascending=True,
-                nonnegative=True,
-            ),
+            pointers(self.pointer, "where the runs of each fiber start"),
             Field("left", self.index, "the first index of each run", nonnegative=True),
             Field("right", self.index, "the last index of each run", nonnegative=True),
             *scratch,

@@ -11,7 +11,7 @@ import numpy as np
 from finch_core.errors import IndexOverflow, OutOfBounds, Span
 from finch_core.interface.tensorlike import ZERO, BoundTensor
 from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import Access, Buffer, Cast, Expr, Literal, cast
+from finch_core.ir.expressions import Access, Cast, Expr, Literal, cast
 from finch_core.ir.program import Extent, Update
 from finch_core.lower.bounds import check_index
 from finch_core.records import evolve, frozen
@@ -37,12 +37,11 @@ class Content:
 
 
 def mark_buffers(contents: Mapping[BoundTensor, Content]) -> None:
-    """Note that no element of these tensors is negative, where one buffer holds them."""
+    """Note that no element of these tensors is negative, where a buffer holds them as they are."""
     for tensor in contents:
         leaf = tensor.level.levels()[-1]
-        for name, part in leaf.parts.items():
-            if isinstance(part, Buffer) and part.dtype == concrete(tensor.format.dtype):
-                leaf.parts[name] = evolve(part, nonnegative=len(leaf.parts) == 1)
+        if getattr(leaf.format, "layout", "") == "values":
+            leaf.parts["val"] = evolve(leaf.buffer("val"), nonnegative=True)
 
 
 def know_content(ctx: Context, expr: Expr, value: Expr) -> None:

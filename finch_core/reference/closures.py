@@ -247,13 +247,13 @@ def _(expr: Load, frames: FrameLayout) -> Code:
             out_of_bounds(expr_text(expr), at, at + 1, array)
         return read(array, at)
 
-    def load_counted(frame: Frame) -> Any:
+    def load_nonnegative(frame: Frame) -> Any:
         value = load(frame)
         if value < 0:
             raise AssemblyFault(f"{expr_text(expr)} is {value}, and said not to be negative")
         return value
 
-    return load_counted if expr.buffer.nonnegative else load
+    return load_nonnegative if expr.buffer.nonnegative else load
 
 
 def reader(dtype: Type) -> Callable[[Any, int], Any]:

@@ -105,7 +105,7 @@ class LevelInPlace:
             assert found == structure.sum(), tensor.format
             if not any(level.shares or level.pads for level in tensor.format.levels()[:-1]):
                 assert found == tensor.nstored, tensor.format
-            _keep_word(tensor)
+            _check_fields(tensor)
 
     def test_patterns_are_told_apart(self, backend: str) -> None:
         """What is read beside stored elements is what is there, whether levels are ``alike`` or
@@ -153,7 +153,7 @@ class LevelInPlace:
             np.testing.assert_array_equal(buffer, kept[name], err_msg=f"{tensor.format}: {name}")
 
 
-def _keep_word(tensor: Tensor) -> None:
+def _check_fields(tensor: Tensor) -> None:
     """Check that the elements of fields that say so never decrease, or are not negative."""
     buffers = tensor.buffers
     for part in tensor.layout.buffers:

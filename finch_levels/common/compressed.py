@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Expr, Load, Var
-from finch_core.level import Mode
+from finch_core.level import Field, Mode
 from finch_core.looplets import Jumper, Stepper, Thunk
 from finch_core.looplets.routines import search
 from finch_core.looplets.walk_ends import Seek
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from finch_core.interface.context import Context
     from finch_core.interface.tensorlike import Fiber
     from finch_core.looplets import Looplet, Part, Stepper
+
+
+def pointers(dtype: np.dtype[Any], role: str) -> Field:
+    """The field of where fibers start."""
+    return Field("ptr", dtype, role, ascending=True, nonnegative=True)
 
 
 def bounds_of(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:

@@ -11,6 +11,7 @@ from finch_backend_c.operators import Value, operate
 from finch_core import _
 from finch_core.errors import BackendError
 from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import Let
 from finch_core.ir.builder import Builder, Names
 from finch_core.ir.dtypes import FLOAT64, INTP, SUPPORTED
 from finch_core.ir.expressions import Buffer, Cast, Load, Var, call, lift
@@ -66,6 +67,40 @@ def test_what_is_not_negative_is_widened_as_it_is(dtype: type) -> None:
             expected = run_block(block, given)[1]["out"]
             found = run_block(block, given, backend=QUICK)[1]["out"]
             np.testing.assert_array_equal(found, expected)
+
+
+def test_a_name_that_also_holds_a_negative_number_is_widened_with_its_sign() -> None:
+    flag, out = Var("flag", INTP), Buffer("out", np.dtype(np.int64), True)
+    crd, other = Buffer("crd", np.dtype(np.int32), nonnegative=True), Buffer("raw", np.dtype("i4"))
+    b = Builder(Names(["flag", "out", "crd", "raw"]), constants=(flag,))
+    with b.if_(flag > 0):
+        held = b.let("held", Load(crd, lift(0)))
+        b.store(out, 0, Cast(held, INTP))
+    with b.else_():
+        b.emit(Let(held, Load(other, lift(0))))
+        b.store(out, 0, Cast(held, INTP))
+    block = typed(b.finish())
+    raw = {crd: np.array([7], np.int32), other: np.array([-7], np.int32)}
+    for sign, expected in ((1, 7), (0, -7)):
+        found = run_block(block, {flag: sign, out: np.zeros(1, int), **raw}, backend=QUICK)
+        assert found[1]["out"].tolist() == [expected]
+
+
+def test_a_loop_for_vectors_is_not_peeled() -> None:
+    n, low = Var("n", INTP), Var("low", INTP)
+    idx, out = Buffer("idx", np.dtype(np.int64)), Buffer("out", FLOAT64, True)
+    places = [Buffer(f"x{k}", FLOAT64) for k in range(12)]
+    b = Builder(Names(["n", "low", "idx", "out"]), constants=(n, low))
+    b.grow(out, n)
+    with b.for_("i", low, n) as i, b.if_(Load(places[0], Load(idx, i)) > 0.0):
+        b.store(out, i, sum((Load(x, i) for x in places[1:]), start=Load(places[0], i)))
+    block = typed(b.finish())
+    values = {x: np.arange(5.0) + k for k, x in enumerate(places)}
+    given = {n: 5, low: 1, idx: np.array([0, 1, 0, 3, 4]), out: np.zeros(5), **values}
+    expected, found = (
+        run_block(block, dict(given), backend=each)[1]["out"] for each in (None, QUICK)
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dtype", [t for t in SUPPORTED if t.kind in "iu"], ids=str)
