@@ -34,6 +34,10 @@ ASKED = 1.5
 """How many times faster two workers should be on work of more than a second."""
 VECTORS = 20
 ROUNDS = 10
+SQUARED = 16
+"""Entries of a row, about, of the matrix that is multiplied by itself."""
+PIECE = 2**20
+"""The most columns of a block in products with vectors: 8 MB of a vector, which the cache holds."""
 LINKS = 20
 """Links of a page, about, in the second graph, whose vectors are longer beside its matrix."""
 Programs = dict[str, Callable[[], Any]]
@@ -57,9 +61,9 @@ def run(entries: int, only: str | None = None, repeats: int = 3) -> list[list[di
 
 def keep_memory() -> None:
     """Set the allocator of this process as ``beyond.KEPT`` does that of workers (glibc alone)."""
-    most, (trim, mmap) = 2**31 - 1, (-1, -3)
-    for option in (trim, mmap) if hasattr(ctypes.CDLL(None), "mallopt") else ():
-        ctypes.CDLL(None).mallopt(option, most)
+    settings = {"trim threshold": (-1, -1), "blocks by mmap": (-4, 0)}  # never, and none
+    for option, value in settings.values() if hasattr(ctypes.CDLL(None), "mallopt") else ():
+        ctypes.CDLL(None).mallopt(option, value)
 
 
 def gains(
@@ -85,25 +89,26 @@ def gains(
 
 # -- programs over data that the workers of the present client hold -----------------------------
 #
-# The matrices are spread over the workers by blocks of rows, one to each of two; what all blocks
-# are multiplied by lies with every worker.
+# The matrices are spread over the workers by two rows of blocks, of ``PIECE`` columns at most; what
+# all blocks are multiplied by lies with every worker.
 
 
 def products(entries: int) -> Callable[[], Any]:
     """Products of one matrix and several vectors."""
     A = spread(entries // beyond.ROW, beyond.ROW)
-    vectors = [da.from_array(x, chunks=-1).persist() for x in drawn(A.shape[1])]
+    vectors = [da.from_array(x, chunks=(A.chunks[1],)).persist() for x in drawn(A.shape[1])]
     Client.current().replicate(futures_of(vectors))
     return lambda: held(*(beyond.product(A, x) for x in vectors))
 
 
 def square(entries: int) -> Callable[[], Any]:
-    """The sums of rows of a matrix times itself."""
-    B = spread(entries // beyond.ROW // 2, 16)
-    whole = B.rechunk(B.shape[0]).persist()
-    wait(whole)
-    Client.current().replicate(futures_of(whole))
-    return lambda: held(beyond.product(B, whole).sum(axis=1))
+    """The sums of rows of a matrix times itself: the left one by rows, the right one by columns."""
+    n = entries // beyond.ROW // 2
+    A = spread(n, SQUARED, columns=n)
+    right = A.rechunk((n, -(-n // 2))).persist()
+    wait(right)
+    Client.current().replicate(futures_of(right))
+    return lambda: held(beyond.product(A, right).sum(axis=1))
 
 
 def ranked(row: int) -> Callable[[int], Callable[[], Any]]:
@@ -116,9 +121,9 @@ def ranked(row: int) -> Callable[[int], Callable[[], Any]]:
     return program
 
 
-def spread(n: int, row: int, blocks: int = 2) -> Any:
+def spread(n: int, row: int, columns: int = PIECE) -> Any:
     """A matrix of ``n`` rows, held by the workers."""
-    A = beyond.random_matrix(n, n, (-(-n // blocks), n), row).persist()
+    A = beyond.random_matrix(n, n, (-(-n // 2), columns), row).persist()
     wait(A)
     return A
 
@@ -138,14 +143,17 @@ def drawn(n: int) -> list[np.ndarray]:
 
 def plain_products(entries: int) -> Callable[[], Any]:
     A = blocks_of(entries // beyond.ROW, beyond.ROW)
-    vectors = drawn(A[0].shape[1])
-    return lambda: [[block @ x for block in A] for x in vectors]
+    widths = [block.shape[1] for block in A[0]]
+    vectors = [list(beyond.cut([x], widths)) for x in drawn(sum(widths))]
+    return lambda: [[beyond.products(row, x) for row in A] for x in vectors]
 
 
 def plain_square(entries: int) -> Callable[[], Any]:
-    B = blocks_of(entries // beyond.ROW // 2, 16)
-    whole = np.concatenate(B)
-    return lambda: [(block @ whole).sum(axis=1) for block in B]
+    n = entries // beyond.ROW // 2
+    A = [row[0] for row in blocks_of(n, SQUARED, columns=n)]
+    whole, half = np.concatenate(A), -(-n // 2)
+    right = [whole[:, :half], whole[:, half:]]
+    return lambda: [sum((block @ part).sum(axis=1) for part in right) for block in A]
 
 
 def plain_ranked(row: int) -> Callable[[int], Callable[[], Any]]:
@@ -156,25 +164,27 @@ def plain_ranked(row: int) -> Callable[[int], Callable[[], Any]]:
     return program
 
 
-def blocks_of(n: int, row: int, blocks: int = 2) -> list[Tensor]:
-    """The blocks of ``beyond.random_matrix`` of ``n`` rows and columns."""
-    chunks = da.core.normalize_chunks((-(-n // blocks), n), (n, n))
-    places = range(len(chunks[0]))
-    return [beyond.random_rows(n, n, row, block_id=(b, 0), sizes=chunks) for b in places]
+def blocks_of(n: int, row: int, columns: int = PIECE) -> list[list[Tensor]]:
+    """The rows of blocks of ``beyond.random_matrix`` of ``n`` rows and columns."""
+    rows, chunks = sizes = da.core.normalize_chunks((-(-n // 2), columns), (n, n))
+    return [
+        [beyond.random_rows(n, n, row, (r, c), sizes) for c in range(len(chunks))]
+        for r in range(len(rows))
+    ]
 
 
-def pagerank(blocks: list[Tensor], damping: float = 0.85, rounds: int = ROUNDS) -> np.ndarray:
-    """``beyond.pagerank`` over blocks of rows in this process."""
-    n = blocks[0].shape[1]
-    share = beyond.shares(sum(np.asarray(block.sum(axis=0)) for block in blocks))
-    firsts = np.cumsum([0, *(block.shape[0] for block in blocks[:-1])]).tolist()
+def pagerank(A: list[list[Tensor]], damping: float = 0.85, rounds: int = ROUNDS) -> np.ndarray:
+    """``beyond.pagerank`` over rows of blocks in this process."""
+    outgoing = [[np.asarray(block.sum(axis=0)) for block in row] for row in A]
+    share = beyond.shares(sum(map(np.concatenate, outgoing)))
+    firsts = np.cumsum([0, *(row[0].shape[0] for row in A[:-1])]).tolist()
+    n = len(share)
     x, factor = [share], damping / n
     for last in range(rounds):
-        whole = x if len(x) == 1 else [np.concatenate(x)]
         places = firsts if last < rounds - 1 else [None] * len(firsts)
         x = [
-            beyond.pagerank_round(block, whole, share, first, factor, (1 - damping) / n)
-            for block, first in zip(blocks, places, strict=True)
+            beyond.pagerank_round(row, x, share, first, factor, (1 - damping) / n)
+            for row, first in zip(A, places, strict=True)
         ]
         factor = damping
     return np.concatenate(x)

@@ -2,7 +2,7 @@
 
     python docs/examples/beyond.py [entries] [--memory 1020MB] [--workers 2] [--blocks 32]
 
-A matrix of ``entries`` random numbers (16 bytes each; by default 1 GB, more than the memory of a
+A matrix of ``entries`` random numbers (12 bytes each; by default 1.03 GB, more than the memory of a
 worker) is made by the workers, by blocks of rows, and stays there. Products, PageRank and conjugate
 gradients run on it; a worker is killed in the midst. After each part is told what was moved.
 """
@@ -14,6 +14,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from functools import reduce
 from operator import add, matmul
 from typing import Any
@@ -27,7 +28,7 @@ import finch_array as fa
 from finch_core import Tensor, _, kernel
 from finch_levels import Dense, Element, SparseList
 
-CSR = Dense(SparseList(Element(0.0)))
+CSR = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
 VECTOR = Dense(Element(0.0))
 DENSE = Dense(VECTOR)
 ROW = 64
@@ -48,7 +49,10 @@ def random_rows(
     place = place[: np.searchsorted(place, rows * columns)]
     starts = np.searchsorted(place, np.arange(rows + 1) * columns)
     place %= columns
-    found = {"1_ptr": starts, "1_idx": place, "2_val": generator.random(len(place))}
+    found = {
+        "1_ptr": starts.astype(np.int32), "1_idx": place.astype(np.int32),
+        "2_val": generator.random(len(place)),
+    }  # fmt: skip
     return Tensor.from_buffers(CSR, (rows, columns), found)
 
 
@@ -114,12 +118,12 @@ def product(A: Any, x: Any) -> Any:
 
 
 @kernel
-def ranks(y, A, x, damping, rest):
+def add_product(y, A, x, factor):
     for i in _:
         total = 0.0
         for j in _:
             total += A[i, j] * x[j]
-        y[i] = damping * total + rest
+        y[i] += factor * total
     return y
 
 
@@ -129,34 +133,48 @@ def shares(outgoing: Any) -> Any:
     return np.divide(1.0, given, out=np.zeros_like(given), where=given > 0)
 
 
+def cut(parts: list[Any], widths: list[int]) -> Iterator[Any]:
+    """A vector in ``parts``, in pieces of ``widths``; only a piece of several parts is a copy."""
+    first = 0
+    for width in widths:
+        while first >= len(parts[0]):
+            first -= len(parts[0])
+            parts = parts[1:]
+        if first + width > len(parts[0]):
+            parts = [np.concatenate(parts)]
+        yield parts[0][first : first + width]
+        first += width
+
+
 def pagerank_round(
-    block: Any, x: list[Any], share: Any, first: int | None, damping: float, rest: float
+    blocks: list[Any], x: list[Any], share: Any, first: int | None, damping: float, rest: float
 ) -> Any:
-    """The part of the next vector of a block of rows, from all parts ``x`` of this one.
+    """The part of the next vector of a row of blocks, from all parts ``x`` of this one.
 
     It is multiplied by the shares from row ``first`` of the matrix on, where there is one.
     """
-    y = np.empty(block.shape[0])
-    ranks(y, block, x[0] if len(x) == 1 else np.concatenate(x), damping, rest)
+    y = np.full(blocks[0].shape[0], rest)
+    for block, piece in zip(blocks, cut(x, [block.shape[1] for block in blocks]), strict=True):
+        add_product(y, block, piece, damping)
     if first is not None:
         y *= share[first : first + len(y)]
     return y
 
 
 FEW = 8
-"""Blocks whose tasks join the parts of a vector themselves."""
+"""Rows of blocks whose tasks take the parts of a vector as they are."""
 
 
 def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
-    """The PageRank of a graph whose edges end in the rows of ``A``, a matrix in blocks of rows.
+    """The PageRank of a graph whose edges end in the rows of ``A``, a square matrix in blocks.
 
-    Each round is one task for each block, which takes the parts of the vector as the blocks of the
-    round before left them, so that a worker is sent those that it has not. Where blocks are many,
-    and to join the parts costs as much as to multiply, one more task joins them for all. The shares
-    of the columns are sent whole to each worker, once.
+    Each round is one task for each row of blocks, which takes the parts of the vector as the tasks
+    of the round before left them, so that a worker is sent those that it has not. Where they are
+    many, one more task joins them for all. The shares of the columns are sent whole to each worker,
+    once. Blocks of so few columns that their piece of the vector stays in the cache are faster.
     """
     n, lengths = A.shape[0], A.chunks[0]
-    blocks, firsts = A.to_delayed().ravel(), np.cumsum((0, *lengths[:-1])).tolist()
+    blocks, firsts = A.to_delayed().tolist(), np.cumsum((0, *lengths[:-1])).tolist()
     (share,) = A.sum(axis=0).rechunk(-1).map_blocks(shares, dtype=float).to_delayed()
     step, join = dask.delayed(pagerank_round), dask.delayed(np.concatenate)
     x, factor = [share], damping / n  # the first ranks are all 1 / n
@@ -164,8 +182,8 @@ def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
         given = x if len(x) <= FEW else [join(x)]
         places = firsts if last < rounds - 1 else [None] * len(firsts)
         x = [
-            step(block, given, share, first, factor, (1 - damping) / n)
-            for block, first in zip(blocks, places, strict=True)
+            step(row, given, share, first, factor, (1 - damping) / n)
+            for row, first in zip(blocks, places, strict=True)
         ]
         factor = damping
     found = [da.from_delayed(part, (m,), float) for part, m in zip(x, lengths, strict=True)]
@@ -328,7 +346,7 @@ def run_all(client: Client, entries: int, blocks: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("entries", type=int, nargs="?", default=64_000_000)
+    parser.add_argument("entries", type=int, nargs="?", default=86_000_000)
     parser.add_argument("--memory", default="1020MB", help="the memory limit of a worker")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--blocks", type=int, default=32, help="blocks of rows of the matrix")

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import dask
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -64,15 +65,16 @@ def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> 
     assert not [entry for entry in cache.iterdir() if entry.suffix == ".lock"]
 
 
+@pytest.mark.parametrize("columns", [400, 150, 30])
 @pytest.mark.parametrize("blocks", [2, 20])
 def test_pagerank_is_that_of_numpy_over_few_blocks_and_many(
-    blocks: int, monkeypatch: pytest.MonkeyPatch
+    blocks: int, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLE.parent))
     beyond = importlib.import_module("beyond")
     n, rounds = 400, 4
     with dask.config.set(scheduler="synchronous"):
-        A = beyond.random_matrix(n, n, (n // blocks, n), row=8).persist()
+        A = beyond.random_matrix(n, n, (n // blocks, columns), row=8).persist()
         ranks = beyond.pagerank(A, rounds=rounds)
         found, dense = ranks.compute(), np.asarray(A.compute())
     outgoing = dense.sum(axis=0)
@@ -82,23 +84,30 @@ def test_pagerank_is_that_of_numpy_over_few_blocks_and_many(
         expected = 0.85 * (dense @ (expected * share)) + 0.15 / n
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     joins = rounds if blocks > beyond.FEW else 0
-    assert len(dask.optimize(ranks)[0].__dask_graph__()) <= rounds * blocks + joins + 5 * blocks
+    sums = 5 * A.npartitions
+    assert len(dask.optimize(ranks)[0].__dask_graph__()) <= rounds * blocks + joins + sums
 
 
+@pytest.mark.parametrize("columns", [400, 150])
 def test_the_process_without_dask_that_workers_are_measured_by_computes_the_same(
-    monkeypatch: pytest.MonkeyPatch,
+    columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLE.parents[2]))
     cluster = importlib.import_module("bench.cluster")
     with dask.config.set(scheduler="synchronous"):
-        A = cluster.beyond.random_matrix(400, 400, (200, 400), row=8)
-        expected = cluster.beyond.pagerank(A, rounds=3).compute()
-    found = cluster.pagerank(cluster.blocks_of(400, 8), rounds=3)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    np.testing.assert_array_equal(
-        np.concatenate([block.to_numpy() for block in cluster.blocks_of(400, 8)]),
-        np.asarray(A.compute(scheduler="synchronous")),
-    )
+        A = cluster.beyond.random_matrix(400, 400, (200, columns), row=8)
+        ranks, dense = cluster.beyond.pagerank(A, rounds=3).compute(), np.asarray(A.compute())
+        x = np.linspace(0, 1, 400)
+        product = cluster.beyond.product(A, da.from_array(x, chunks=columns)).compute()
+    blocks = cluster.blocks_of(400, 8, columns)
+    np.testing.assert_allclose(cluster.pagerank(blocks, rounds=3), ranks, rtol=1e-12)
+    found = [np.concatenate([block.to_numpy() for block in row], axis=1) for row in blocks]
+    np.testing.assert_array_equal(np.concatenate(found), dense)
+    np.testing.assert_allclose(product, dense @ x, rtol=1e-12)
+    sums = np.concatenate([np.asarray(part) for part in cluster.plain_square(400 * 2 * 64)()])
+    square = cluster.blocks_of(400, cluster.SQUARED, 400)
+    whole = np.concatenate([row[0].to_numpy() for row in square])
+    np.testing.assert_allclose(sums, (whole @ whole).sum(axis=1), rtol=1e-12)
 
 
 def test_one_program_of_the_benchmark_runs_by_its_name(tmp_path: Path) -> None:
