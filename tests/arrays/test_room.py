@@ -69,6 +69,16 @@ def test_results_get_what_the_last_one_took():
     same(A + A, 2 * a)
 
 
+def test_large_buffers_of_a_result_do_not_lie_a_power_of_two_apart():
+    n = finch_array.ready.LARGE_ROOM + 1
+    one, A = (tensor(np.ones((1, k)), ("Dense", "SparseList")) for k in (1, n))
+    grown = [array.size for array in (one @ A).arrays]
+    taken = [array.size for array in (one @ A).arrays]
+    apart = finch_array.ready.APART
+    assert taken == [grown[0], grown[1] + apart, grown[2] + apart]
+    assert [array.size for array in (one @ A).arrays] == taken
+
+
 def test_dense_results_need_no_room():
     dense = fa.asarray(np.ones((3, 4)))
     assert Room.of(dense.format) is None
