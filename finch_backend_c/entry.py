@@ -20,6 +20,7 @@ from finch_backend_c import helpers
 from finch_backend_c.analysis import Usage
 from finch_backend_c.c_names import CNames
 from finch_backend_c.emitter import Emitter
+from finch_backend_c.equal_names import unify_equal_names
 from finch_backend_c.guards import GUARD, SETTLE, SIGNALS, UNSETTLE
 from finch_backend_c.inlining import NOINLINE, kept_apart
 from finch_backend_c.loader import SYMBOL
@@ -393,7 +394,7 @@ def translate(
     ``fail_alloc`` (for tests of the out-of-memory exit) makes the allocation of that number fail,
     counted from 1 when the kernel is loaded.
     """
-    kernel = bind_common_subexpressions(kernel)
+    kernel = bind_common_subexpressions(unify_equal_names(kernel))
     scope = CNames()
     functions = {f.name: scope.fresh(f.name) for f in kernel.functions}
     emitted = [_function(f, functions, scope, disabled) for f in kernel.functions]
