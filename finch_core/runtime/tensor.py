@@ -270,11 +270,13 @@ def _conversions() -> Any:
 
 
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
-    """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers. Raises
-    ``FormatError`` where the parts are none of a valid tensor."""
+    """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers; those that
+    lie at any byte of what was received are copied. Raises ``FormatError`` where the parts are none
+    of a valid tensor."""
     from finch_core.runtime.validation import check_parts, validate
 
     try:
+        arrays = [_aligned(array) for array in arrays]
         check_parts(unset(format).layout, unset(format).record, record, arrays)
         tensor = Tensor.of_parts(format, record, arrays)
         checked_shape(tensor.shape, tensor.ndim)
@@ -287,6 +289,10 @@ def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
         ) from None
     tensor.note_readonly()
     return tensor
+
+
+def _aligned(array: Any) -> Any:
+    return array.copy() if isinstance(array, np.ndarray) and not array.flags.aligned else array
 
 
 def _is_element(index: Any, ndim: int) -> bool:

@@ -151,6 +151,24 @@ print(again is doubled, pickle.loads(pickle.dumps(again)) is doubled)
     assert done.stdout == "True True\n", done.stderr
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_buffers_that_arrive_at_any_byte_are_aligned(dtype):
+    fmt = Dense(SparseList(Element(dtype(0)), index=np.int32, pointer=np.int32))
+    A = Tensor(fmt, np.array([[0, 1, 2], [0, 0, 3]], dtype))
+    buffers = []
+    text = pickle.dumps(A, protocol=5, buffer_callback=buffers.append)
+    for shift in range(8):
+        sent = []
+        for buffer in buffers:
+            raw = buffer.raw()
+            memory = np.empty(shift + raw.nbytes, np.uint8)
+            memory[shift:] = np.frombuffer(raw, np.uint8)
+            sent.append(memoryview(memory)[shift:])
+        B = pickle.loads(text, buffers=sent)
+        assert all(array.flags.aligned for array in B.buffers.values())
+        np.testing.assert_array_equal(B.to_numpy(), A.to_numpy())
+
+
 def test_damaged_pickles_of_tensors_are_refused():
     A = Tensor(Dense(SparseList(Element(0.0))), [[0.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
     restore, (format, record, arrays) = A.__reduce__()
