@@ -15,6 +15,7 @@ from bench import data as real
 from bench import generators, stencils
 from bench.harness import compare
 from bench.hash import accumulate
+from bench.parallel import mttkrp
 from bench.whole import fibers_of_five, ttv_into, upper_inverse
 from docs.examples import graphs, images, solvers, spgemm, tensors
 from finch_core import Tensor, asarray, choose, follow
@@ -293,6 +294,14 @@ def sampled_arguments() -> tuple[Any, ...]:
     return Tensor(CSR), S, rng.random((10_000, 16)), rng.random((10_010, 16))
 
 
+def cube_and_factors() -> tuple[Any, ...]:
+    """A cube, 3 % full, and its factors."""
+    rng = np.random.default_rng(0)
+    cube = rng.random((500, 300, 300)) * (rng.random((500, 300, 300)) < 0.03)
+    csf = Tensor(Dense(SparseList(SparseList(Element(0.0)))), cube)
+    return np.zeros((500, 16)), csf, rng.random((300, 16)), rng.random((300, 16))
+
+
 def two_lists() -> tuple[Any, ...]:
     """A new list, and two of which a third is stored."""
     rng = np.random.default_rng(0)
@@ -457,6 +466,7 @@ CASES = (
     Case(("peeling",), "a search of a grid", source(graphs._levels), graph_of(grid)),
     Case(("peeling",), "a search of a power law", source(graphs._levels), graph_of(power_law)),
     Case(("peeling",), "matching on a grid", source(graphs._matching), matched_grid),
+    Case(("equal_names",), "MTTKRP in parts, rank 16", mttkrp, cube_and_factors),
     Case(("privatization",), "histogram, photograph", source(images.histogram_bytes), photographed),
     Case(("index_set_splitting",), "Floyd-Warshall, 400", shortest, distances),
     Case(("loop_interchange",), "SpMV, seven diagonals", rows, seven_diagonals),

@@ -28,7 +28,7 @@ _PLAIN = ("-O", "-g", "-m", "-D", "-W")
 """Prefixes of flags that need no library."""
 
 
-OPTIMISATIONS = frozenset({"restrict", "rooms", "sort", "peeling"})
+OPTIMISATIONS = frozenset({"restrict", "rooms", "sort", "peeling", "equal_names"})
 """The optimisations of this backend that ``Options.disabled`` can name (docs/performance.md)."""
 
 

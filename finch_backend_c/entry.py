@@ -394,7 +394,8 @@ def translate(
     ``fail_alloc`` (for tests of the out-of-memory exit) makes the allocation of that number fail,
     counted from 1 when the kernel is loaded.
     """
-    kernel = bind_common_subexpressions(unify_equal_names(kernel))
+    kernel = kernel if "equal_names" in disabled else unify_equal_names(kernel)
+    kernel = bind_common_subexpressions(kernel)
     scope = CNames()
     functions = {f.name: scope.fresh(f.name) for f in kernel.functions}
     emitted = [_function(f, functions, scope, disabled) for f in kernel.functions]

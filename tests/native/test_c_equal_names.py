@@ -16,6 +16,8 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.dtypes import FLOAT64, INTP
 from finch_core.ir.expressions import Buffer, Call, Literal, Var
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.options import Options
 from finch_core.runtime.threads import threads
 from finch_levels import Dense, Element, SparseList
 
@@ -68,6 +70,16 @@ def test_one_length_of_three(each_number_of_threads):
     np.testing.assert_array_equal(C.to_numpy(), a @ (b * d))
     with pytest.raises(DimensionMismatch, match="D"):
         scaled_product(C, A, b, d[:, :2])
+
+
+def test_switched_off(each_number_of_threads):
+    a, b = data(4, 5), data(4, 5, seed=1)
+    C = Tensor(ROWS, (4, 5))
+    apart = Kernel(twice.__wrapped__, Options(disabled={"equal_names"}))
+    text = part_of(apart.lower(C, a, b).as_text("source"))
+    assert {"A_n1", "B_n1", "C_n1"} <= set(re.findall(r"\w+_n\d", text))
+    apart(C, a, b)
+    np.testing.assert_array_equal(C.to_numpy(), a + b)
 
 
 def test_in_a_loop_in_order(each_number_of_threads):
