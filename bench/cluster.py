@@ -40,6 +40,8 @@ PIECE = 2**20
 """The most columns of a block in products with vectors: 8 MB of a vector, which the cache holds."""
 LINKS = 20
 """Links of a page, about, in the second graph, whose vectors are longer beside its matrix."""
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+"""Options of glibc's ``mallopt``."""
 Programs = dict[str, Callable[[], Any]]
 AS_HERE = {"distributed.scheduler.active-memory-manager.start": False}
 """Operands that both workers need stay with both; dask's manager would drop one copy every 2 s."""
@@ -61,9 +63,10 @@ def run(entries: int, only: str | None = None, repeats: int = 3) -> list[list[di
 
 def keep_memory() -> None:
     """Set the allocator of this process as ``beyond.KEPT`` does that of workers (glibc alone)."""
-    settings = {"trim threshold": (-1, -1), "blocks by mmap": (-4, 0)}  # never, and none
-    for option, value in settings.values() if hasattr(ctypes.CDLL(None), "mallopt") else ():
-        ctypes.CDLL(None).mallopt(option, value)
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(M_TRIM_THRESHOLD, -1)  # never
+        library.mallopt(M_MMAP_MAX, 0)
 
 
 def gains(

@@ -143,9 +143,10 @@ SPARE_ROOM = 64
 """The elements that a result has room for beyond what is estimated."""
 LARGE_ROOM = 2**20
 APART = 1056
-"""The elements by which buffers of ``LARGE_ROOM`` elements or more are longer than the capacity to
-which results grow, a power of two: buffers side by side at a multiple of 256 MB displace each
-other in the first cache of some processors, where stores to both take five times as long."""
+"""The elements by which buffers of ``LARGE_ROOM`` elements or more are longer than what the last
+result took, which is a power of two on one thread, as capacity doubles. Buffers side by side at a
+multiple of 256 MB displace each other in the first cache of some processors, where stores to both
+take five times as long."""
 
 
 @define(eq=False)

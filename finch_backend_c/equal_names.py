@@ -12,6 +12,7 @@ from __future__ import annotations
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Fail, If, Kernel, Parallel, Statement
 from finch_core.ir.assembly_rewrite import changed_names, renamed, with_blocks, with_statements
+from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Call, Expr, Var
 from finch_core.records import evolve
 
@@ -39,7 +40,8 @@ def unify_equal_names(kernel: Kernel) -> Kernel:
 
 
 def _found_equal(statement: Statement) -> tuple[Var, Var] | None:
-    """The variables of one type that are equal after ``statement``, or else it has failed."""
+    """The indices or lengths that are equal after ``statement``, or else it has failed. (Floats
+    that compare equal may differ: zeros by their sign.)"""
     if not isinstance(statement, If) or statement.orelse:
         return None
     check: Expr = statement.cond
@@ -48,7 +50,7 @@ def _found_equal(statement: Statement) -> tuple[Var, Var] | None:
     if not any(isinstance(inner, Fail) for inner in statement.body.statements):
         return None
     one, other = check.args
-    if isinstance(one, Var) and isinstance(other, Var) and one.dtype == other.dtype:
+    if isinstance(one, Var) and isinstance(other, Var) and one.dtype == other.dtype == INTP:
         return one, other
     return None
 

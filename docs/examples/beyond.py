@@ -118,16 +118,6 @@ def product(A: Any, x: Any) -> Any:
 
 
 @kernel
-def begin_ranks(y, A, x, damping, rest):
-    for i in _:
-        total = 0.0
-        for j in _:
-            total += A[i, j] * x[j]
-        y[i] = damping * total + rest
-    return y
-
-
-@kernel
 def add_product(y, A, x, factor):
     for i in _:
         total = 0.0
@@ -163,10 +153,8 @@ def pagerank_round(
 
     It is multiplied by the shares from row ``first`` of the matrix on, where there is one.
     """
-    y = np.empty(blocks[0].shape[0])
-    pieces = cut(x, [block.shape[1] for block in blocks])
-    begin_ranks(y, blocks[0], next(pieces), damping, rest)
-    for block, piece in zip(blocks[1:], pieces, strict=True):
+    y = np.full(blocks[0].shape[0], rest)
+    for block, piece in zip(blocks, cut(x, [block.shape[1] for block in blocks]), strict=True):
         add_product(y, block, piece, damping)
     if first is not None:
         y *= share[first : first + len(y)]

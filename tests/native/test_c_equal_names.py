@@ -68,7 +68,7 @@ def test_one_length_of_three(each_number_of_threads):
         assert len(lengths & same) == 1
     scaled_product(C, A, b, d)
     np.testing.assert_array_equal(C.to_numpy(), a @ (b * d))
-    with pytest.raises(DimensionMismatch, match="D"):
+    with pytest.raises(DimensionMismatch, match="dimension 1 of B is 3, but dimension 1 of D is 2"):
         scaled_product(C, A, b, d[:, :2])
 
 
@@ -91,14 +91,14 @@ def test_in_a_loop_in_order(each_number_of_threads):
     np.testing.assert_array_equal(C.to_numpy(), a + b)
 
 
-def lengths_of_part(*checks: tuple[str, str], assigned: str = "") -> set[str]:
+def lengths_of_part(*checks: tuple[str, str], assigned: str = "", dtype=INTP) -> set[str]:
     """The names in a part that uses ``a`` to ``d``, after checks that pairs are equal."""
-    names = {name: Var(name, INTP) for name in "abcd"}
+    names = {name: Var(name, dtype) for name in "abcd"}
     fail = asm.Block((asm.Fail(0),))
     statements: list[asm.Statement] = [
         asm.If(Call(prim.ne, (names[one], names[other])), fail) for one, other in checks
     ]
-    statements += [asm.Assign(names[assigned], Literal(1, INTP))] if assigned else []
+    statements += [asm.Assign(names[assigned], Literal(1, dtype))] if assigned else []
     stores = [asm.Store(OUT, Literal(k, INTP), var) for k, var in enumerate(names.values())]
     part = asm.Parallel(Var("p", INTP), Literal(1, INTP), asm.Block(tuple(stores)), (), (OUT,))
     block = asm.Block((*statements, part))
@@ -116,3 +116,7 @@ def test_equal_in_turn():
 def test_names_that_change_stay():
     assert lengths_of_part(("a", "b"), ("a", "c"), assigned="b") == {"a", "b", "d"}
     assert lengths_of_part(("a", "b"), assigned="a") == {"a", "b", "c", "d"}
+
+
+def test_floats_that_compare_equal_stay():
+    assert lengths_of_part(("a", "b"), dtype=FLOAT64) == {"a", "b", "c", "d"}
