@@ -36,8 +36,8 @@ VECTORS = 20
 ROUNDS = 10
 SQUARED = 16
 """Entries of a row, about, of the matrix that is multiplied by itself."""
-PIECE = 2**20
-"""The most columns of a block in products with vectors: 8 MB of a vector, which the cache holds."""
+PIECE = 2**18
+"""The most columns of a block in products with vectors: 2 MB of a vector, which the cache holds."""
 LINKS = 20
 """Links of a page, about, in the second graph, whose vectors are longer beside its matrix."""
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
@@ -178,8 +178,7 @@ def blocks_of(n: int, row: int, columns: int = PIECE) -> list[list[Tensor]]:
 
 def pagerank(A: list[list[Tensor]], damping: float = 0.85, rounds: int = ROUNDS) -> np.ndarray:
     """``beyond.pagerank`` over rows of blocks in this process."""
-    outgoing = [[np.asarray(block.sum(axis=0)) for block in row] for row in A]
-    share = beyond.shares(sum(map(np.concatenate, outgoing)))
+    share = beyond.shares([beyond.column_sums(row) for row in A])
     firsts = np.cumsum([0, *(row[0].shape[0] for row in A[:-1])]).tolist()
     n = len(share)
     x, factor = [share], damping / n

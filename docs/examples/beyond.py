@@ -102,9 +102,24 @@ def squares(block: Any) -> Any:
     return row_sums_of_squares(Tensor(VECTOR), block)
 
 
+@kernel
+def add_product(y, A, x, factor):
+    for i in _:
+        total = 0.0
+        for j in _:
+            total += A[i, j] * x[j]
+        y[i] += factor * total
+    return y
+
+
 def products(blocks: list[Any], parts: list[Any]) -> Any:
-    """The sum of the products of the blocks of a row and the parts of a vector."""
-    return reduce(add, map(matmul, blocks, parts))
+    """The sum of the products of the blocks of a row and the parts of a vector or a matrix."""
+    if not isinstance(parts[0], np.ndarray) or parts[0].ndim > 1:
+        return reduce(add, map(matmul, blocks, parts))
+    y = np.zeros(blocks[0].shape[0])
+    for block, part in zip(blocks, parts, strict=True):
+        add_product(y, block, part, 1.0)
+    return y
 
 
 def product(A: Any, x: Any) -> Any:
@@ -117,19 +132,14 @@ def product(A: Any, x: Any) -> Any:
     return da.blockwise(products, "i" + columns, A, "ij", x, "j" + columns, meta=meta)
 
 
-@kernel
-def add_product(y, A, x, factor):
-    for i in _:
-        total = 0.0
-        for j in _:
-            total += A[i, j] * x[j]
-        y[i] += factor * total
-    return y
+def column_sums(blocks: list[Any]) -> Any:
+    """The sums of the columns of a row of blocks."""
+    return np.concatenate([np.asarray(block.sum(axis=0)) for block in blocks])
 
 
-def shares(outgoing: Any) -> Any:
-    """1 over each number; 0 for 0."""
-    given = np.asarray(outgoing)
+def shares(sums: list[Any]) -> Any:
+    """1 over the sums of the columns, of which each row of blocks has a part; 0 for 0."""
+    given = sum(sums)
     return np.divide(1.0, given, out=np.zeros_like(given), where=given > 0)
 
 
@@ -175,8 +185,8 @@ def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
     """
     n, lengths = A.shape[0], A.chunks[0]
     blocks, firsts = A.to_delayed().tolist(), np.cumsum((0, *lengths[:-1])).tolist()
-    (share,) = A.sum(axis=0).rechunk(-1).map_blocks(shares, dtype=float).to_delayed()
     step, join = dask.delayed(pagerank_round), dask.delayed(np.concatenate)
+    share = dask.delayed(shares)([dask.delayed(column_sums)(row) for row in blocks])
     x, factor = [share], damping / n  # the first ranks are all 1 / n
     for last in range(rounds):
         given = x if len(x) <= FEW else [join(x)]
