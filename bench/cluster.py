@@ -37,7 +37,8 @@ ROUNDS = 10
 SQUARED = 16
 """Entries of a row, about, of the matrix that is multiplied by itself."""
 PIECE = 2**18
-"""The most columns of a block in products with vectors: 2 MB of a vector, which the cache holds."""
+"""The most columns of a block in products with vectors: 2 MB of a vector, which the last
+cache holds for each worker."""
 LINKS = 20
 """Links of a page, about, in the second graph, whose vectors are longer beside its matrix."""
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4

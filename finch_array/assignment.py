@@ -56,7 +56,7 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
         _assign_dense(array.to_numpy(), _plain(index), plain)
         return
     shape, coords, values = coordinates(array)
-    whole = sorted_tensor(shape, coords, values, array.fill_value)
+    whole = sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
     setitem(whole, index, value)
     replace(inner.source, permute_dims(whole, inner.axes))
 
@@ -101,7 +101,7 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         new = new[there]
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
     found = np.concatenate([values[kept], new.astype(array.dtype)])
-    replace(array, sorted_tensor(shape, whole, found, fill))
+    replace(array, sorted_tensor(shape, whole, found, fill, of=(array,)))
 
 
 def _few(

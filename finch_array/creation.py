@@ -311,8 +311,9 @@ def _triangle(x: Any, inside: Any) -> Any:
     shape, coords, values = coordinates(with_fill(array, zero))
     (kept,) = inside(coords[-2], coords[-1]).nonzero()
     return sorted_tensor(
-        shape, [c[kept] for c in coords], values[kept], zero, in_order=array.__class__ is Tensor
-    )
+        shape, [c[kept] for c in coords], values[kept], zero, of=(array,),
+        in_order=array.__class__ is Tensor,
+    )  # fmt: skip
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

@@ -7,6 +7,7 @@ elements of one fiber are neighbours, so that ``reduceat`` reduces all fibers at
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -160,8 +161,9 @@ def _greatest(values: Any) -> Any:
     return complex(np.nan, np.nan) if values.dtype.kind == "c" else values.max()
 
 
-def of_fibers(own: Fibers, axis: int) -> Any:
-    """The array of which these, with rising places, are fibers along ``axis``."""
+def of_fibers(own: Fibers, axis: int, of: Sequence[Any] = ()) -> Any:
+    """The array of which these, with rising places, are fibers along ``axis``, made ``of`` arrays
+    whose width of indices it keeps."""
     outer = own.shape[:-1]
     numbers = own.numbers.repeat(own.counts)
     coords = [*(unraveled(numbers, outer) if outer else ()), own.places]
@@ -169,7 +171,7 @@ def of_fibers(own: Fibers, axis: int) -> Any:
     keep = differs(values, fill)
     if not keep.all():
         coords, values = [c[keep] for c in coords], values[keep]
-    found = sorted_tensor(own.shape, coords, values, fill, in_order=True)
+    found = sorted_tensor(own.shape, coords, values, fill, of=of, in_order=True)
     return as_seen(found, [*(k for k in range(len(own.shape)) if k != axis), axis])
 
 

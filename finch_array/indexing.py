@@ -242,7 +242,7 @@ def _chosen(array: Any, parts: Parts) -> Any:
             result.append((shape[item], coords[item][entry]))
     return sorted_tensor(
         tuple([n for n, _ in result]), [c for _, c in result], values[entry], array.fill_value,
-        in_order=leading,
+        of=(array,), in_order=leading,
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     kept.append((rows if offset >= 0 else columns)[on])
     return sorted_tensor(
         (*shape[:-2], length), kept, values[on], array.fill_value,
-        in_order=array.__class__ is Tensor,
+        of=(array,), in_order=array.__class__ is Tensor,
     )  # fmt: skip
 
 

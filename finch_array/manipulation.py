@@ -118,7 +118,7 @@ def _placed(array: Any, wanted: tuple[int, ...], coords: list[Any], values: Any)
         check_size(wanted)
         found = unraveled(np.ravel_multi_index(tuple(coords), array.shape), wanted)
     in_order = array.__class__ is Tensor
-    return sorted_tensor(wanted, found, values, array.fill_value, in_order=in_order)
+    return sorted_tensor(wanted, found, values, array.fill_value, of=(array,), in_order=in_order)
 
 
 def unraveled(places: Any, shape: tuple[int, ...]) -> Sequence[Any]:
@@ -255,7 +255,8 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
         start += 0 if new else array.shape[place]
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
     in_order = place == 0 and all(x.__class__ is Tensor for x in given)
-    return sorted_tensor(shape, coords, np.concatenate(values), fill, in_order=in_order)
+    sparse = [x for x in given if not is_dense(x)]
+    return sorted_tensor(shape, coords, np.concatenate(values), fill, of=sparse, in_order=in_order)
 
 
 def with_fill(array: Any, fill: Any) -> Any:
@@ -338,7 +339,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
         coords = list(unraveled(_rolled(places, by[0], math.prod(shape)), shape))
     else:
         coords = [_rolled(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)]
-    return sorted_tensor(shape, coords, values, array.fill_value)
+    return sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
 
 
 def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:
@@ -391,8 +392,9 @@ def _each_repeated(array: Any, place: int, count: int) -> Any:
     coords[place].reshape(len(values), count)[...] += np.arange(count)
     in_order = place == len(coords) - 1 and array.__class__ is Tensor
     return sorted_tensor(
-        tuple(shape), coords, values.repeat(count), array.fill_value, in_order=in_order
-    )
+        tuple(shape), coords, values.repeat(count), array.fill_value, of=(array,),
+        in_order=in_order,
+    )  # fmt: skip
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:
@@ -426,7 +428,7 @@ def _tiled(array: Any, times: Sequence[int]) -> Any:
             coords = [np.concatenate([c] * n) for c in coords]
             coords[axis] += copy * shape[axis]
             values = np.concatenate([values] * n)
-    return sorted_tensor(full, coords, values, array.fill_value)
+    return sorted_tensor(full, coords, values, array.fill_value, of=(array,))
 
 
 def atleast_nd(x: Any, ndim: int) -> Any:

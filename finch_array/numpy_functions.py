@@ -81,7 +81,8 @@ def diag(x: Any, k: int = 0) -> Any:
     if array.fill_value != 0:
         place, values = np.arange(n), array.to_numpy()
     size = n + abs(k)
-    return sorted_tensor((size, size), [place + max(-k, 0), place + max(k, 0)], values, fill)
+    found = [place + max(-k, 0), place + max(k, 0)]
+    return sorted_tensor((size, size), found, values, fill, of=(array,))
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
@@ -141,7 +142,7 @@ def mapped(x: Any, function: Callable[[Any], Any]) -> Any:
     shape, coords, values = coordinates(array)
     found = function(values)
     fill = np.asarray(function(np.asarray([array.fill_value], array.dtype))).astype(found.dtype)[0]
-    return sorted_tensor(shape, coords, found, fill)
+    return sorted_tensor(shape, coords, found, fill, of=(array,))
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:

@@ -227,7 +227,8 @@ def _kron_of_stored(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
     kept = values != 0
     if not kept.all():
         coords, values = [c[kept] for c in coords], values[kept]
-    return sorted_tensor(shape, coords, values, values.dtype.type(0), in_order=in_order)
+    fill = values.dtype.type(0)
+    return sorted_tensor(shape, coords, values, fill, of=(a, b), in_order=in_order)
 
 
 def matrix_transpose(x: Any, /) -> Any:

@@ -237,18 +237,34 @@ def reordered(source: Any, order: Sequence[int]) -> Tensor:
     shape, coords, values = coordinates(source)
     return sorted_tensor(
         tuple(shape[p] for p in order), [coords[p] for p in order], values, source.fill_value,
-        index=_index_of(source, len(values)),
+        of=(source,),
     )  # fmt: skip
 
 
-def _index_of(source: Any, count: int) -> Any:
-    """The dtype of the indices and positions of a copy of ``count`` entries: int32 if those of
-    ``source`` are, and it holds those of the copy, whose lists are of other dimensions."""
-    levels = source.format.levels() if isinstance(source, Tensor) else ()
-    found = {getattr(level, key) for level in levels for key in ("index", "pointer")
-             if hasattr(level, key)}  # fmt: skip
-    fits = max(count, *source.shape) <= np.iinfo(np.int32).max
-    return np.int32 if fits and found == {np.dtype(np.int32)} else np.int64
+def _index_of(arrays: Sequence[Any], shape: Sequence[int], count: int) -> Any:
+    """The dtype of the indices and positions of ``count`` entries made from those of ``arrays``:
+    int32 if all of these have that, and it holds what is made."""
+    if not arrays or max(count, *shape) > _MOST_NARROW:
+        return np.int64
+    return np.int32 if all(map(_is_narrow, arrays)) else np.int64
+
+
+_MOST_NARROW = int(np.iinfo(np.int32).max)
+
+
+def _is_narrow(array: Any) -> bool:
+    """Whether the indices and positions that an array stores have 32 bits."""
+    source = array if array.__class__ is Tensor else stored(array).source
+    if not isinstance(source, Tensor):
+        return False
+    found = {
+        getattr(level, key)
+        for level in source.format.levels() for key in ("index", "pointer") if hasattr(level, key)
+    }  # fmt: skip
+    return found == {_NARROW}
+
+
+_NARROW = np.dtype(np.int32)
 
 
 def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:
@@ -276,17 +292,19 @@ def materialised(array: Any) -> Tensor:
 
 def sorted_tensor(
     shape: Any, coords: Any, values: Any, fill: Any, there: int | None = None,
-    index: Any = np.int64, in_order: bool = False,
+    of: Sequence[Any] = (), in_order: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor from coordinates without duplicates, in any order unless they are known to be
     ``in_order``: dense in the first dimension where it is not much longer than what is stored (or
-    ``there``), compressed in the others, with indices of dtype ``index``."""
+    ``there``), compressed in the others. Indices have 32 bits where those of all arrays have that
+    it is made ``of``."""
     coords = [np.asarray(c, np.intp) for c in coords]
     if not in_order and coords and len(values):
         order = order_of(shape, coords)
         if order is not None:
             coords, values = [c[order] for c in coords], values[order]
     values = np.ascontiguousarray(values)
+    index = _index_of(of, shape, len(values))
     if len(shape) > 1 and is_short(shape[0], len(values) if there is None else there):
         return _rows(shape, coords, values, fill, index)
     return compressed_tensor(shape, compressed_fields(coords, values), fill, index)

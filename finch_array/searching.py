@@ -106,7 +106,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     if is_dense(array):
         found = np.sort(array.to_numpy(), axis=place, kind="stable")
         return array_of(np.ascontiguousarray(np.flip(found, place)) if descending else found)
-    return of_fibers(sorted_fibers(fibers(array, place), descending), place)
+    return of_fibers(sorted_fibers(fibers(array, place), descending), place, of=(array,))
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -222,7 +222,9 @@ def _unique_of_sparse(array: Any) -> Any:
     counts[fill] += max(missing - 1, 0)
     inner = inverse[: len(found)]
     kept = inner != fill
-    numbers = sorted_tensor(shape, [c[kept] for c in coords], inner[kept], np.intp(fill))
+    numbers = sorted_tensor(
+        shape, [c[kept] for c in coords], inner[kept], np.intp(fill), of=(array,)
+    )
     return UniqueAll(array_of(values), array_of(first), numbers, array_of(counts))
 
 
@@ -244,7 +246,7 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     found = np.full(len(kept), invert == fill)
     return sorted_tensor(
         shape, [c[kept] for c in coords], found, np.bool_(invert != fill),
-        in_order=array.__class__ is Tensor,
+        of=(array,), in_order=array.__class__ is Tensor,
     )  # fmt: skip
 
 
