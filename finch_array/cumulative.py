@@ -28,6 +28,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Cast, Index, Literal, alike
 from finch_core.ir.operators import Operator, cast_value
 from finch_core.ir.program import Declare, Local, Loop, Program, Sequential, Stmt, Update
+from finch_core.records import evolve
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.tensor import Tensor
@@ -116,10 +117,16 @@ def _format(array: Tensor, start: Any) -> Format:
     levels = array.format.levels()[:-1]
     wanted = [structures.DENSE] * len(levels)
     if alike(cast_value(array.fill_value, start.dtype), start):
-        wanted = [level.structure for level in levels]
+        wanted = [_of_many(level.structure) for level in levels]
         wanted[-1] = Structure(Pieces.RUNS, gaps=False) if wanted[-1].gaps else structures.DENSE
     leaf = structures.leaf_for(start, start.dtype)
     return structures.nested(wanted, [[level] for level in levels], leaf)
+
+
+def _of_many(level: Structure) -> Structure:
+    """The structure of an outer level of the result, which takes all indices: elements along outer
+    dimensions are all written, also where they are the fill. One block holds any of them."""
+    return evolve(level, single=level.single and level.pieces is Pieces.BLOCKS)
 
 
 _kernels: dict[Any, Kernel[..., Any]] = {}

@@ -72,7 +72,7 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
     if (array.size if axis is None else array.shape[place]) == 0:
         raise ValueError("the greatest or least of no elements")
     found: Any
-    if is_dense(array):
+    if is_dense(array) or not ndim:
         found = (np.argmax if greatest else np.argmin)(array.to_numpy(), axis=axis)
     elif axis is None:
         check_size(array.shape)

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from array_support import fa, held, same, tensor
 
+from finch_core import Tensor
+from finch_levels import Element
+
 SHAPES = [
     (0, 4),
     (1, 1),
@@ -97,3 +100,12 @@ def test_fibers_that_store_nothing_take_no_room():
     B = fa.from_coo(([5, 7], [0, n - 1]), [-1.0, 2.0], (9, n))
     assert fa.argmax(B, axis=1).to_numpy().tolist() == [0] * 5 + [1, 0, n - 1, 0]
     assert fa.argmin(B, axis=1).to_numpy().tolist() == [0] * 9
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_extremes_of_an_array_without_dimensions(keepdims):
+    for value in (0.0, 2.0):
+        a = np.array(value)
+        A = Tensor(Element(0.0), a)
+        same(fa.argmax(A, keepdims=keepdims), np.argmax(a, keepdims=keepdims))
+        same(fa.argmin(A, keepdims=keepdims), np.argmin(a, keepdims=keepdims))
