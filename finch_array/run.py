@@ -244,7 +244,7 @@ def reordered(source: Any, order: Sequence[int]) -> Tensor:
 def _index_of(arrays: Sequence[Any], shape: Sequence[int], count: int) -> Any:
     """The dtype of the indices and positions of ``count`` entries made from those of ``arrays``:
     int32 if all of these have that, and it holds what is made."""
-    if not arrays or max(count, *shape) > _MOST_NARROW:
+    if not arrays or max((count, *shape)) > _MOST_NARROW:
         return np.int64
     return np.int32 if all(map(_is_narrow, arrays)) else np.int64
 

@@ -112,3 +112,8 @@ def test_a_shape_beyond_32_bits_has_wide_indices():
     assert len(wanted)
     np.testing.assert_array_equal(places, rows * 2**17 + columns)
     np.testing.assert_array_equal(values, wanted)
+
+
+def test_a_function_of_a_value_to_be_computed_has_no_indices():
+    x = fa.lazy(Tensor(Element(0.0), np.array(2.0))) + 0.0
+    same(fa.compute(fa.asarray(np.digitize(x, [1.0, 3.0]))), np.digitize(np.array(2.0), [1.0, 3.0]))
