@@ -124,25 +124,29 @@ MANY = 10
 for more they give up."""
 
 
-def is_independent(loop: asm.For, usage: Usage) -> bool:
-    """Whether each turn stores the next element of a buffer that the loop does not read, which a C
-    compiler cannot see: the buffer may have been reallocated, and many places are read."""
+def independence(loop: asm.For, usage: Usage) -> str:
+    """The pragma by which a C compiler learns that the turns of a loop are independent, where it
+    cannot see that: each stores the next element of a buffer that may have been reallocated, and
+    reads no other element of it. Empty where they are not, or the compiler sees it."""
     *before, last = loop.body.statements or (asm.Block(),)
     lets = [s for s in before if isinstance(s, asm.Let)]
     if isinstance(last, asm.If) and not last.orelse.statements and len(last.body.statements) == 1:
         (last,) = last.body.statements
     if not isinstance(last, asm.Store) or len(lets) < len(before):
-        return False
+        return ""
     buffer, inside = last.buffer.name, {loop.var.name} | {let.var.name for let in lets}
     if buffer not in usage.grown or buffer in usage.overlapping:
-        return False
+        return ""
     parts = Usage(loop.body).expressions
     loads = {e for e in parts if isinstance(e, Load)}
-    reads = any(load.buffer.name == buffer for load in loads)
-    calls = any(isinstance(e, (Invoke, Length, Overlaps)) for e in parts)
-    if reads or calls or len(loads) <= MANY:
-        return False
-    return stride_along(last.index, loop.var, inside) == 1
+    own = {load for load in loads if load.buffer.name == buffer}
+    if own == loads or any(load.index != last.index for load in own):
+        return ""
+    if any(isinstance(e, (Invoke, Length, Overlaps)) for e in parts):
+        return ""
+    if stride_along(last.index, loop.var, inside) != 1:
+        return ""
+    return "omp simd" if len(loads) > MANY else "GCC ivdep"
 
 
 def is_nonnegative(e: Expr) -> bool:

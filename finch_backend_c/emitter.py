@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from finch_backend_c import ctree as c
-from finch_backend_c.analysis import Usage, is_independent, is_nonnegative, nonnegative
+from finch_backend_c.analysis import Usage, independence, is_nonnegative, nonnegative
 from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.c_names import CNames
@@ -303,7 +303,7 @@ class Emitter:
     def _loop(self, s: asm.For, name: str, body: c.Block) -> tuple[c.Stmt, ...]:
         """A counted loop. A bound that may change or is costly is evaluated once, in a variable."""
         type, start, stop = ctype(concrete(s.var.type)), self.node(s.start), self.node(s.stop)
-        pragma = "omp simd" if is_independent(s, self.usage) else ""
+        pragma = independence(s, self.usage)
         if self._settled(s.stop, s):
             return (c.For(type, name, start, stop, body, pragma=pragma),)
         if name in _names(stop) or pragma:

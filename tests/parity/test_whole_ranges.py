@@ -186,3 +186,34 @@ def test_many_reads_beside_reallocated_memory_take_vectors():
     assert "#pragma omp simd" in text
     few = kernel(added, backend="c").lower(C, A, A).as_text("source")
     assert "#pragma omp simd" not in few
+
+
+def products(C, A, B):
+    C[...] = 0
+    for i, j, k in _:
+        C[i, k] += A[i, j] * B[j, k]
+    return C
+
+
+def running(C, A, B):
+    C[...] = 0
+    for i in _:
+        C[i, 0] = A[i, 0]
+        for k in range(1, 5):
+            C[i, k] += C[i, k - 1] + B[i, k]
+    return C
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("program", "is_told"), [(products, True), (running, False)])
+def test_rows_of_reallocated_memory_are_told_to_be_independent(backend, program, is_told):
+    """Unless an element depends on the one before."""
+    a, b = np.random.default_rng(3).integers(0, 3, (2, 5, 5)).astype(float)
+    A, C = Tensor(Dense(SparseList(ZERO)), a), Tensor(Dense(Dense(ZERO)))
+    compiled = kernel(program, backend=backend)
+    expected = a @ b if is_told else np.cumsum(np.hstack([a[:, :1], b[:, 1:]]), axis=1)
+    for _turn in range(2):
+        np.testing.assert_array_equal(compiled(C, A, b).to_numpy(), expected)
+    if backend == "c":
+        text = compiled.lower(C, A, b).as_text("source")
+        assert ("#pragma GCC ivdep" in text) is is_told
