@@ -64,7 +64,7 @@ from finch_core.ir.program_text import expression_text
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
-from finch_core.lower.strides import ascending
+from finch_core.lower.strides import ascending, held
 from finch_core.records import evolve
 from finch_core.symbolic.affine import total
 from finch_core.symbolic.outcomes import outcomes
@@ -95,7 +95,8 @@ class _Scopes:
             if extent is not None:
                 extent = sized(extent)
                 self.range(stmt.index.name, extent, stmt.span)
-                extent, step = ascending(extent)
+                ends = (held(end, self.type_of(end, stmt.span)) for end in extent.children)
+                extent, step = ascending(Extent(*ends), set(self.unit.scalars.values()))
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
             return evolve(stmt, index=index, extent=extent, body=body, step=step)
         if isinstance(stmt, Define):

@@ -284,7 +284,8 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
         ctx.require(step.ne(0), DimensionMismatch, message, span=stmt.span, hint=hint)
         first, size = ctx.ifelse(step > 0, start, first), ctx.ifelse(step > 0, step, size)
     alone = step == lift(-1)
-    count = stop - start if alone else turns_of(stop - start, size)
+    length = _length(ctx, start, stop)
+    count = length if alone else turns_of(length, size)
 
     def turns(ctx: Context, part: Loop) -> None:
         """The turns of these numbers."""
@@ -298,6 +299,15 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
     if stmt.parallel and lower_turns(ctx, stmt, count, turns):
         return
     turns(ctx, evolve(stmt, extent=Extent(lift(0), count)))
+
+
+def _length(ctx: Context, start: Expr, stop: Expr) -> Expr:
+    """The integers from ``start`` up to ``stop``. Where there may be none, the difference of any
+    two numbers could wrap: a loop that has no turns would have many."""
+    near = isinstance(start, Literal) and start.value in (0, 1)
+    if near or ctx.prover.le(start, stop):
+        return stop - start
+    return ctx.prover.maximum(stop, start) - start
 
 
 def _with_whole_runs(ctx: Context, access: Access, extent: Extent, looplet: Looplet) -> Looplet:

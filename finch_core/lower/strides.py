@@ -8,23 +8,47 @@ So dimensions are compared with the indices that are reached, in whichever direc
 
 from __future__ import annotations
 
+from collections.abc import Container
+
+import numpy as np
+
 from finch_core.ir import primitives as prim
-from finch_core.ir.dtypes import INTP, is_weak
-from finch_core.ir.expressions import Expr, Literal, call, cast, lift
+from finch_core.ir.dtypes import INTP, Type, concrete, is_weak
+from finch_core.ir.expressions import (
+    Access,
+    Cast,
+    Expr,
+    Literal,
+    Name,
+    Var,
+    call,
+    cast,
+    lift,
+)
 from finch_core.ir.program import Extent
 from finch_core.symbolic.prover import split
 
 
-def ascending(extent: Extent) -> tuple[Extent, Expr | None]:
-    """The extent of a range, from its least index up to its greatest, and its step (None: 1)."""
+def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr | None]:
+    """The extent of a range, from its least index up to its greatest, and its step (None: 1).
+    ``given`` are numbers of the caller's, which may be any."""
     if extent.step is None:
         return extent, None
     start, stop, step = map(_wide, (extent.start, extent.stop, extent.step))
     if isinstance(step, Literal):
-        return (_upwards if step.value > 0 else _downwards)(start, stop, step), step
-    up, down = _upwards(start, stop, step), _downwards(start, stop, step)
+        return (_upwards if step.value > 0 else _downwards)(start, stop, step, given), step
+    up, down = _upwards(start, stop, step, given), _downwards(start, stop, step, given)
     ends = zip(up.children, down.children, strict=True)
     return Extent(*(call(prim.ifelse, step > 0, *pair) for pair in ends)), step
+
+
+def held(end: Expr, type: Type) -> Expr:
+    """An end of a range as the int64 that is nearest to it: a computed uint64 may be greater than
+    any. (Parameters are checked before the program runs.)"""
+    if concrete(type) != np.uint64 or isinstance(end, (Var, Literal)):
+        return end
+    greatest = Literal(int(np.iinfo(INTP).max), np.dtype(np.uint64))
+    return Cast(call(prim.minimum_, end, greatest), INTP)
 
 
 def is_unit(extent: Extent) -> bool:
@@ -38,19 +62,19 @@ def is_positive(step: Expr) -> bool:
     return isinstance(step, Literal) and bool(step.value > 0)
 
 
-def _upwards(start: Expr, stop: Expr, step: Expr) -> Extent:
+def _upwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if _is_empty(start, stop):
         return Extent(start, start)
-    return Extent(start, _plus(start + _multiple(_length(start, stop), step), 1))
+    return Extent(start, _plus(start + _multiple(_length(start, stop, given), step), 1))
 
 
-def _downwards(start: Expr, stop: Expr, step: Expr) -> Extent:
+def _downwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if step == lift(-1):
         return Extent(_plus(stop, 1), _plus(start, 1))
     if _is_empty(stop, start):
         return Extent(stop, stop)
     size = lift(-step.value) if isinstance(step, Literal) else lift(0) - step
-    return Extent(start - _multiple(_length(stop, start), size), _plus(start, 1))
+    return Extent(start - _multiple(_length(stop, start, given), size), _plus(start, 1))
 
 
 def _is_empty(low: Expr, high: Expr) -> bool:
@@ -59,11 +83,13 @@ def _is_empty(low: Expr, high: Expr) -> bool:
     return literal and bool(high.value <= low.value)  # type: ignore[attr-defined]
 
 
-def _length(low: Expr, high: Expr) -> Expr:
-    """The integers from ``low`` up to ``high``. Where no end is a small constant, both may be any
-    integers, so that their difference could wrap if there are none: a loop that has no turns would
-    have many."""
+def _length(low: Expr, high: Expr, given: Container[Expr]) -> Expr:
+    """The integers from ``low`` up to ``high``. Where both may be any integers, or one may be and
+    the other is no small constant, their difference or a multiple of the step below it could wrap
+    if there are none: a loop that has no turns would have many."""
     near = isinstance(low, Literal) or (isinstance(high, Literal) and high.value >= 0)
+    others = (node for end in (low, high) for node in end.walk())
+    near = near and not any(isinstance(node, Access | Name) or node in given for node in others)
     return (high if near else call(prim.maximum_, high, low)) - low
 
 

@@ -7,9 +7,11 @@ import pytest
 from test_early_exits import INPUTS
 
 from finch_core import Tensor, kernel
+from finch_core.testing import backend_names
 from finch_levels import Dense, Element, Scalar, SparseList
 
 ZERO = Element(0.0)
+BACKENDS = backend_names()
 
 
 def upwards(s, y, x, a, b):
@@ -188,3 +190,75 @@ def test_a_loop_downwards_can_be_left():
         for backend in ("interpreter", "c"):
             s = kernel(first_multiple, backend=backend)(Scalar(-1), x, len(data))
             assert s.value == found
+
+
+def unsigned_start(y, n, m):
+    for i in range(n - m, n):
+        y[i] += 1
+
+
+def unsigned_element(y, n, m):
+    x = np.zeros(1, np.uint64)
+    x[0] = n
+    for i in range(x[0] - m, x[0]):
+        y[i] += 1
+
+
+def unsigned_step(y, n, m):
+    for i in range(n, 0, -m):
+        y[i] += 1
+
+
+def stepped(y, n, m):
+    for i in range(0, n, m):
+        y[i] += 1
+
+
+def stepped_up(y, n, m):
+    for i in range(n, m, 3):
+        y[i] += 1
+
+
+def stepped_down(y, n, m):
+    for i in range(n, m, -2):
+        y[i] += 1
+
+
+def backwards_by_one(y, n, m):
+    for i in reversed(range(n, m)):
+        y[i] += 1
+
+
+U, LEAST, GREATEST = np.uint64, -(2**63), 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("loop", "n", "m", "expected"),
+    [
+        (unsigned_start, U(3), U(5), []),  # n - m wraps
+        (unsigned_start, U(5), U(3), [2, 3, 4]),
+        (unsigned_start, U(0), U(GREATEST), []),
+        (unsigned_element, U(3), U(5), []),
+        (unsigned_element, U(5), U(3), [2, 3, 4]),
+        (unsigned_step, U(9), U(3), []),  # -m is a large number
+        (stepped, LEAST + 2, 3, []),
+        (stepped, LEAST + 1, 2, []),
+        (stepped, 9, 4, [0, 4, 8]),
+        (stepped, -3, 4, []),
+        (stepped, 9, -4, []),
+        (stepped_up, 1, LEAST, []),
+        (stepped_up, 3, 9, [3, 6]),
+        (stepped_down, 9, 1, [3, 5, 7, 9]),
+        (stepped_down, LEAST, 4, []),
+        (stepped_down, 3, GREATEST, []),
+        (backwards_by_one, 5, LEAST + 2, []),
+        (backwards_by_one, GREATEST, LEAST, []),
+        (backwards_by_one, 2, 5, [2, 3, 4]),
+    ],
+)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ranges_whose_ends_wrap_or_are_extreme(backend, loop, n, m, expected):
+    """They have the turns that Python's have; nothing beside the array is written."""
+    room = np.zeros(30)
+    kernel(loop, backend=backend)(room[10:20], n, m)
+    assert (np.flatnonzero(room) - 10).tolist() == expected
