@@ -19,6 +19,11 @@ COPY = 8.0
 """The time of sorting an entry into another order, relative to a step of a loop."""
 
 
+LONG = 16.0
+"""A fiber with so many times as many indices as that of another operand is not walked: the indices
+of the other are searched for in it."""
+
+
 NEVER = 1e18
 """The number of entries of what cannot be copied into another order: a mask."""
 
@@ -47,10 +52,12 @@ class Term:
 
 @frozen(eq=False)
 class Order:
-    """A loop order: the names of the loops, and the operands that must be copied for it."""
+    """A loop order: the names of the loops, the operands that must be copied for it, and those
+    that lead a loop by a dimension, as stored: others are searched for their indices."""
 
     loops: tuple[str, ...]
     copied: tuple[int, ...]
+    leading: tuple[tuple[int, int], ...] = ()
 
 
 def choose(
@@ -84,6 +91,23 @@ def _candidates(
         own = [name for name in term.indices if name is not None]
         found.append(tuple(dict.fromkeys([*own, *names])))
     return found
+
+
+def leading(
+    terms: Sequence[Term], sizes: Mapping[str, float], loops: Sequence[str]
+) -> tuple[tuple[int, int], ...]:
+    """The operands, and their dimensions, whose indices are searched for in a fiber of another that
+    decides, too, since it is long beside theirs."""
+    found: list[tuple[int, int]] = []
+    for n, name in enumerate(loops):
+        widths = {
+            k: max(1.0, _width(term, sizes, loops[:n], name))
+            for k, term in enumerate(terms) if term.sparse and term.decides and name in term.indices
+        }  # fmt: skip
+        if widths and max(widths.values()) >= LONG * min(widths.values()):
+            k = min(widths, key=widths.__getitem__)
+            found.append((k, terms[k].indices.index(name)))
+    return tuple(found)
 
 
 def in_order(term: Term, loops: Sequence[str]) -> bool:
@@ -171,4 +195,4 @@ def _reached(term: Term, sizes: Mapping[str, float], names: Sequence[str]) -> fl
     return prefix or min(every, total)
 
 
-__all__ = ["Order", "Term", "appends", "choose", "in_order", "rounded"]
+__all__ = ["Order", "Term", "appends", "choose", "in_order", "leading", "rounded"]

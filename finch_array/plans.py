@@ -25,7 +25,7 @@ from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import BOOL, Type, concrete, type_of
-from finch_core.ir.expressions import FALSE, Access, Expr, Literal, Name, Var, alike
+from finch_core.ir.expressions import FALSE, Access, Expr, Literal, Modified, Name, Var, alike
 from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Program
 from finch_core.ir.program import Stored as IsStored
@@ -169,7 +169,7 @@ class Schedule:
     @property
     def key(self) -> Any:
         """What plans of a request on operands of the same signatures differ by."""
-        return self.order.loops, self.order.copied
+        return self.order.loops, self.order.copied, self.order.leading
 
 
 def schedule(
@@ -255,7 +255,17 @@ def _ordered(
     order = _given(request, terms, in_turn) or orders.choose(
         terms, counts, request.out, in_turn, copying, full, dense
     )
-    return orders.Order(order.loops, tuple(places[n] for n in order.copied))
+    copied = tuple(places[n] for n in order.copied)
+    leading = () if copied else orders.leading(terms, counts, order.loops)
+    there = ((places[n], level) for n, level in leading)
+    leads = tuple((k, level) for k, level in there if _gallops(seen.sources[k], level))
+    return orders.Order(order.loops, copied, leads)
+
+
+def _gallops(found: Stored | None, place: int) -> bool:
+    """Whether the level of this place can lead a loop."""
+    levels = levels_of(found.source) if found is not None else None
+    return levels is not None and "gallop" in levels[place].protocols
 
 
 def _given(request: Request, terms: Sequence[orders.Term], in_turn: bool) -> orders.Order | None:
@@ -345,7 +355,7 @@ def _complete(
         extended=frozenset(extended),
         workspace=programs.workspace_format(rest, work) if late else None,
     )  # fmt: skip
-    program = _program(request, seen, value, loops, sizes, writing, extended)
+    program = _program(request, seen, value, plan.order, sizes, writing, extended)
     plan.kernel = Kernel.of_program(program, Options(small=ALONG_DATA), quiet=True)
     if loops:
         several = programs.on_several_cores(program)
@@ -363,17 +373,32 @@ def _complete(
 
 
 def _program(
-    request: Request, seen: _Operands, value: Expr, loops: Sequence[str],
+    request: Request, seen: _Operands, value: Expr, order: orders.Order,
     sizes: Mapping[str, int], writing: programs.Writing, extended: Sequence[str],
 ) -> Program:  # fmt: skip
     """The program that writes ``value`` into the result."""
+    loops = order.loops
     marks = _marks(request, seen, loops, sizes)
+    places = _leading(seen, order)
     if marks:
         writing = evolve(writing, marks=marks)
-        places = {mark.source: mark.access for mark in marks}
+        places |= {mark.source: mark.access for mark in marks}
+    if places:
         value = rewrite_expr(value, lambda e: places.get(e, e) if isinstance(e, Access) else e)
     params = ("out", *_parameters(seen), *(f"n_{name}" for name in extended))
     return programs.program_of(_identifier(request.name), value, loops, writing, params)
+
+
+def _leading(seen: _Operands, order: orders.Order) -> dict[Expr, Expr]:
+    """The accesses that lead loops, and what replaces them."""
+    found: dict[Expr, Expr] = {}
+    for k, place in order.leading:
+        access = found.get(seen.exprs[k], seen.exprs[k])
+        assert isinstance(access, Access)
+        indices = list(access.indices)
+        indices[place] = Modified("gallop", indices[place])
+        found[seen.exprs[k]] = evolve(access, indices=tuple(indices))
+    return found
 
 
 def _marks(

@@ -26,12 +26,11 @@ from finch_core.ir.program import Update
 from finch_core.looplets.lookup import Lookup, filled
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.merge_cost import FEW
-from finch_core.looplets.predicated_merge import fill_of
 from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.select import select
 from finch_core.looplets.sequence import Sequence
 from finch_core.looplets.short_circuit import may_end_early
-from finch_core.looplets.slots import fill_slot, slots_of
+from finch_core.looplets.slots import fill_of, fill_slot, slots_of
 from finch_core.looplets.switch import Switch
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.prover import split

@@ -11,7 +11,7 @@ from finch_core.looplets.blocks import lower_blocks
 from finch_core.looplets.calls import lower_looplet
 from finch_core.looplets.grouped_merge import lower_grouped
 from finch_core.looplets.invariant import lower_invariant
-from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
+from finch_core.looplets.merge_cost import by_cases, disordered, is_led, is_too_many, weighed
 from finch_core.looplets.predicated_merge import lower_predicated
 from finch_core.looplets.region import Region, begins, is_empty
 from finch_core.looplets.slots import slots_in
@@ -83,7 +83,7 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
             return
         if lower_predicated(ctx, region, many):
             return
-    weights = weighed(ctx, region)
+    weights = {} if is_led(ctx, region, slot) else weighed(ctx, region)
     if slot in weights and is_too_many(ctx, region, weights):
         if not region.is_point(ctx) and lower_blocks(ctx, region, weights):
             return

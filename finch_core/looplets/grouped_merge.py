@@ -56,10 +56,9 @@ from finch_core.looplets.accept_run import AcceptRun
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.merge_cost import step_of, written_slots
-from finch_core.looplets.predicated_merge import fill_of
 from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.short_circuit import may_end_early
-from finch_core.looplets.slots import AccessSlot, fill_slot, slots_of
+from finch_core.looplets.slots import AccessSlot, fill_of, fill_slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.records import evolve, frozen

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Run, as_looplet
+from finch_core.interface.tensorlike import Constant
 from finch_core.ir.expressions import Access, Expr, Literal
 from finch_core.ir.program import Update
-from finch_core.looplets.region import Region
+from finch_core.looplets.jumper import Jumper
+from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.sequence import Sequence, parts_of
-from finch_core.looplets.slots import AccessSlot, slots_of
+from finch_core.looplets.slots import AccessSlot, fill_of, fill_slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper, is_steady
 from finch_core.looplets.switch import Switch
@@ -57,6 +59,25 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
             weights[k] = found[k].ndim + 1 + compound
         shared.add(what)
     return weights
+
+
+def is_led(ctx: Context, region: Region, slot: int) -> bool:
+    """Whether a jumper leads a region of which each operand that moves decides: where one of them
+    is fill nothing is left, so that there is one case, however many they are."""
+    moving = {k for k, found in _read(region).items() if isinstance(found, Stepper | Sequence)}
+    if not isinstance(region.looplets[slot], Jumper) or slot not in moving:
+        return False
+    fills: dict[int, set[Constant | None]] = {}
+    for found in slots_of(region.body):
+        if found.number in moving:
+            fills.setdefault(found.number, set()).add(fill_of(found))
+    for k, values in fills.items():
+        fill = values.pop()
+        if fill is None or values:
+            return False
+        if not is_empty(ctx.simplify(fill_slot(ctx, region.body, k, fill))):
+            return False
+    return True
 
 
 def is_too_many(ctx: Context, region: Region, weights: dict[int, int]) -> bool:

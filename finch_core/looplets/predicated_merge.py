@@ -21,8 +21,6 @@ from collections.abc import Container, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Run, as_looplet
 from finch_core.interface.tensorlike import Constant, TensorLike
@@ -35,7 +33,7 @@ from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.select import select
 from finch_core.looplets.sequence import Sequence, parts_of
 from finch_core.looplets.short_circuit import end_early
-from finch_core.looplets.slots import AccessSlot, fill_slot, slots_of
+from finch_core.looplets.slots import fill_of, fill_slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
@@ -390,12 +388,3 @@ def _spike(spike: Spike, place: _ReadPoint) -> Piece | None:
     ends = place.is_present(tail.body) if isinstance(tail, Run) else TRUE
     spike = Spike(body.body, tail)
     return Piece(None, spike, place.is_present(body.body).or_(ends), spike)
-
-
-def fill_of(slot: AccessSlot) -> Constant | None:
-    """The value of a slot where nothing is stored; None if it is not a scalar."""
-    tensor = slot.tensor
-    if tensor.fill_value is None:
-        return None
-    value = Literal(tensor.fill_value, np.dtype(tensor.dtype), structural=True)
-    return Constant(value, slot.ndim - 1)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.ir.dtypes import Type
-from finch_core.ir.expressions import Access, Expr, Index
+from finch_core.ir.expressions import Access, Expr, Index, Literal
 from finch_core.ir.kept import kept
 from finch_core.ir.program import Stmt
 from finch_core.ir.rewrite import indices_in, rewrite
@@ -93,6 +95,15 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
         lambda target: placed(target, False),
         lambda node: any(slot.number == number for slot in slots_of(node)),
     )
+
+
+def fill_of(slot: AccessSlot) -> Constant | None:
+    """The value of a slot where nothing is stored; None if it is not a scalar."""
+    tensor = slot.tensor
+    if tensor.fill_value is None:
+        return None
+    value = Literal(tensor.fill_value, np.dtype(tensor.dtype), structural=True)
+    return Constant(value, slot.ndim - 1)
 
 
 def mentions(stmt: Stmt, index: Index, *, beside_slots: bool = False) -> bool:

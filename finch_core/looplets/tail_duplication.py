@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from finch_core.ir.program import Define, Loop, Stmt, Update, While
 from finch_core.looplets.merge_cost import written_slots
-from finch_core.looplets.predicated_merge import fill_of
 from finch_core.looplets.region import Region
-from finch_core.looplets.slots import fill_slot, slots_of
+from finch_core.looplets.slots import fill_of, fill_slot, slots_of
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
