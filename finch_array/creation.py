@@ -16,7 +16,7 @@ from finch_array.axes import shape_of
 from finch_array.leaves import with_leaf
 from finch_array.operands import NUMBERS, array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
-from finch_core.errors import DimensionMismatch, OutOfMemory
+from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.compressed import coordinate_format
@@ -332,14 +332,19 @@ def from_coo(
     as many values; the values of equal coordinates are added.
 
     Raises ``TypeError`` for coordinates that are no integers, ``DimensionMismatch`` for arrays of
-    different lengths or not one for each dimension, and ``FormatError`` beyond ``shape``.
+    different lengths or not one for each dimension, and ``FormatError`` beyond ``shape`` and for a
+    fill that the dtype of the values cannot hold.
     """
     found, sizes = np.asarray(values), shape_of(shape)
     places = [np.asarray(c) for c in coords]
     _check_coordinates(places, found, len(sizes))
-    own = format or coordinate_format(
-        len(sizes), np.asarray(fill_value, found.dtype)[()], found.dtype
-    )
+    fill = np.asarray(fill_value, found.dtype)[()]
+    if fill != fill_value and fill == fill:
+        raise FormatError(
+            f"the fill {fill_value} does not fit in {found.dtype}",
+            hint="give values of a dtype that holds it",
+        )
+    own = format or coordinate_format(len(sizes), fill, found.dtype)
     return from_coordinates(own, sizes, places, found)
 
 

@@ -41,8 +41,12 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
     Raises ``SyntaxError`` for what is no such text, ``TypeError`` for a name that it does not read,
     ``DimensionMismatch`` for wrong numbers of indices and sizes that disagree.
     """
+    if not isinstance(subscripts, str):
+        raise TypeError("einsum takes its indices as text, 'ij,jk->ik', before the arrays")
     found = _STATEMENT.fullmatch(subscripts)
     if found is None:
+        if named:
+            raise TypeError("the arrays of subscripts have no names: einsum('ij,jk->ik', A, B)")
         made = _numpy_style(subscripts, arrays)
     else:
         if arrays:
@@ -179,7 +183,8 @@ class _Reader:
 
     def access(self, name: str, names: tuple[str, ...]) -> Callable[[list[Expr]], Expr]:
         if name not in self.named:
-            raise SyntaxError(f"there is no array {name!r} among the arguments")
+            told = " (indices are no values)" if not names else ""
+            raise SyntaxError(f"there is no array {name!r} among the arguments{told}")
         key = (name, names)
         if key not in self.accesses:
             self.accesses.append(key)

@@ -81,6 +81,15 @@ class Elementwise:
 
     def __call__(self, *args: Any) -> Any:
         operands = [operand(arg) for arg in args]
+        try:
+            return self._called(operands)
+        except OverflowError:
+            wider = self._widened(operands)
+            if wider is None:
+                raise
+        return self._called(wider)
+
+    def _called(self, operands: list[Any]) -> Any:
         arrays = [k for k, x in enumerate(operands) if not isinstance(x, NUMBERS)]
         if not arrays:
             return self._of_numbers(operands)
@@ -92,6 +101,22 @@ class Elementwise:
 
     def __repr__(self) -> str:
         return f"<array function {self.__name__}>"
+
+    def _widened(self, operands: Sequence[Any]) -> list[Any] | None:
+        """The operands with plain integers that an array's dtype cannot hold as numbers that hold
+        them, for comparisons and functions that compute with floats, as NumPy has it; None for
+        others."""
+        arrays = [x for x in operands if not isinstance(x, NUMBERS)]
+        wide = [k for k, x in enumerate(operands) if type(x) is int and not _hold(arrays, x)]
+        if not wide:
+            return None
+        ones = [1 if k in wide else _one_of(x) for k, x in enumerate(operands)]
+        kind = self._of_numbers(ones).dtype.kind
+        if kind == "b" and self.__name__ in COMPARISONS:
+            return [_exact(x) if k in wide else x for k, x in enumerate(operands)]
+        if kind != "f":
+            return None
+        return [float(x) if k in wide else x for k, x in enumerate(operands)]
 
     # -- numbers ------------------------------------------------------------------------
 
@@ -382,6 +407,28 @@ def _value_of(function: Any) -> Value:
     if isinstance(function, np.ufunc):
         raise TypeError(f"the language has no operator for {function.__name__}")
     return expression_of(function)
+
+
+COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
+
+
+def _hold(arrays: Sequence[Any], number: int) -> bool:
+    """Whether each array of integers can hold a number."""
+    limits = (np.iinfo(x.dtype) for x in arrays if x.dtype.kind in "iu")
+    return all(limit.min <= number <= limit.max for limit in limits)
+
+
+def _one_of(operand: Any) -> Any:
+    """A number of an operand's dtype."""
+    return operand if isinstance(operand, NUMBERS) else operand.dtype.type(1)
+
+
+def _exact(number: int) -> Any:
+    """A plain integer as a number with a dtype that compares as it does with any integer."""
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+            return dtype(number)
+    return float(number)
 
 
 def check_range(dtype: np.dtype[Any], numbers: Sequence[Any]) -> None:

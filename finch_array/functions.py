@@ -111,12 +111,30 @@ class Power(Elementwise):
                 "an integer to a negative power is not an integer: give the power as a float, "
                 f"x ** {float(exponent)}, or cast x to a dtype of floats"
             )
+        if all(dtype_of(operand(x)).kind == "b" for x in args):
+            return super().__call__(*map(_number_of_bools, args))
         return super().__call__(*args)
+
+
+class OfNumbers(Elementwise):
+    """An elementwise function of numbers, to which bools are cast."""
+
+    def __call__(self, *args: Any) -> Any:
+        return super().__call__(*map(_number_of_bools, args))
+
+
+def _number_of_bools(x: Any) -> Any:
+    """Bools as int8, as NumPy takes them for functions of numbers; other arrays as they are."""
+    found = operand(x)
+    if found is True or found is False:
+        return int(found)
+    return cast(found, np.int8) if dtype_of(found).kind == "b" else x
 
 
 FUNCTIONS: dict[str, Elementwise] = {name: Elementwise(name, f) for name, f in _UFUNCS.items()}
 FUNCTIONS.update({name: Elementwise(name, f) for name, f in _DEFINED.items()})
 FUNCTIONS["pow"] = Power("pow", np.power)
+FUNCTIONS["square"] = OfNumbers("square", _square)
 FUNCTIONS.update(
     logical_and=Direct("logical_and", lambda x, y: Call(prim.and_, _truth(x, y))),
     logical_or=Direct("logical_or", lambda x, y: Call(prim.or_, _truth(x, y))),
@@ -277,6 +295,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         from finch_array.searching import nonzero
 
         return nonzero(condition)
+    if x is None or y is None:
+        raise TypeError("where takes a condition alone, or with two values: where(c, x, y)")
     return _choose(condition, x, y)
 
 

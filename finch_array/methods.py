@@ -47,7 +47,9 @@ def array_namespace(version: str | None) -> Any:
 
 def _one(array: Any) -> Any:
     if array.size != 1:
-        raise ValueError(f"an array of shape {array.shape} has no single value")
+        hint = "combine conditions by &, | and ~; any(x) and all(x) make one of many"
+        told = f": {hint}" if array.dtype.kind == "b" else ""
+        raise ValueError(f"an array of shape {array.shape} has no single value{told}")
     return array.to_numpy().reshape(())[()]
 
 
@@ -172,6 +174,13 @@ def with_fill_value(array: Any, value: Any) -> Any:
     from finch_array.manipulation import with_fill
 
     return with_fill(array, np.asarray(value, array.dtype)[()])
+
+
+def copied(array: Any) -> Any:
+    """An array of its own with the same elements."""
+    from finch_array.creation import asarray
+
+    return asarray(array, copy=True)
 
 
 def to_dense_array(array: Any) -> Any:

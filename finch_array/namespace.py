@@ -55,7 +55,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 _METHODS = {
     "products": "dot transposed_matrix", "manipulation": "reshape_method transpose_method",
     "indexing": "getitem", "assignment": "setitem", "protocols": "array_ufunc array_function",
-    "numpy_functions": "swapaxes",
+    "numpy_functions": "swapaxes", "methods": "copied",
     "numpy_shapes": "ravel take_method", "chunks": "token",
     "neighbours": "matvec rmatvec matmat rmatmat to_scipy_sparse from_scipy_sparse",
 }  # fmt: skip
@@ -84,7 +84,8 @@ def look_up(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         module = sys.modules["finch_array"]  # of which a traceback tells the name that is close
-        text = f"module 'finch_array' has no attribute {name!r}"
+        told = importlib.import_module("finch_array.protocols").instead_of(name)
+        text = f"module 'finch_array' has no attribute {name!r}{told}"
         raise AttributeError(text, name=name, obj=module)
     return getattr(importlib.import_module(f"finch_array.{home}"), name)
 

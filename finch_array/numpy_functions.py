@@ -230,8 +230,10 @@ def nanmean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
             **_: Any) -> Any:  # fmt: skip
     """The mean of the elements along ``axis`` that are not NaN."""
     array = array_of(x)
-    total = nansum(array, axis=axis, keepdims=True)
-    return _kept(fn.FUNCTIONS["divide"](total, _counted(array, axis)), axis, keepdims)
+    total, count = nansum(array, axis=axis, keepdims=True), _counted(array, axis)
+    if total.dtype.kind in "fc":  # whose dtype is that of the mean
+        count = fn.cast(count, total.dtype)
+    return _kept(fn.FUNCTIONS["divide"](total, count), axis, keepdims)
 
 
 def nanvar(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,

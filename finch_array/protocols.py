@@ -51,6 +51,12 @@ def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
 _ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 
 
+def _as_number(x: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as a ufunc takes it that computes in ``dtype``: a plain integer may be of any
+    size."""
+    return float(x) if type(x) is int and dtype.kind == "f" else x
+
+
 def _accumulated(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any:
     return look_up(_ACCUMULATIONS[ufunc])(x, axis=axis, dtype=dtype)
 
@@ -82,7 +88,7 @@ def _as_by(ufunc: np.ufunc, function: Callable[..., Any], inputs: Sequence[Any])
     if found.dtype == result:
         return found
     own = zip(inputs, wanted, strict=True)
-    found = function(*(x if isinstance(x, NUMBERS) else cast(x, t) for x, t in own))
+    found = function(*(_as_number(x, t) if isinstance(x, NUMBERS) else cast(x, t) for x, t in own))
     return found if found.dtype == result else cast(found, result)
 
 
@@ -163,6 +169,17 @@ def _standard(function: Any) -> Callable[..., Any] | None:
         return getattr(look_up("linalg"), name)  # type: ignore[no-any-return]
     except AttributeError:
         return None
+
+
+def instead_of(name: str) -> str:
+    """What an error adds for a name of NumPy that the namespace lacks; empty for other names."""
+    own = "asarray" if name == "array" else _RENAMED.get(name)
+    if own is not None:
+        return f": it is finch_array.{own}"
+    there = getattr(np, name, None)
+    if isinstance(there, np.ufunc) or (callable(there) and there in _more()):
+        return f": np.{name} takes tensors"
+    return ""
 
 
 @cache

@@ -284,6 +284,10 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
     """The conjugate transpose times ``X``, as a NumPy matrix."""
     to_scipy_sparse = _method("to_scipy_sparse")
     """A SciPy array of the same values: over the memory of CSR, and as CSC of what is permuted."""
+    to_scipy = _method("to_scipy_sparse")
+    """The same."""
+    copy = _method("copied")
+    """An array of its own with the same elements."""
     astype = _array("astype")
     """``astype(dtype)``: the values, and the fill, cast to a dtype."""
     item = _method("item")

@@ -130,7 +130,8 @@ def _sorted(array: Any, error: FormatError) -> Any:
 
 def _converted(array: Any) -> Any:
     """A tensor with a copy of an array that is not read in place."""
-    if array.format not in ("coo", "dok", "lil", "dia", "bsr"):
+    known = ("coo", "dok", "lil", "dia", "bsr", *["csr"] * (array.ndim == 1))
+    if array.format not in known:
         raise FormatError(f"SciPy arrays of format {array.format!r} are not supported")
     if array.format == "coo":
         return _in_remembered_order(array)

@@ -1,0 +1,111 @@
+"""Dtypes, plain integers of any size and error messages: as NumPy has them."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import finch_array as fa
+from finch_core import FormatError
+from finch_levels import Dense, Element, SparseList
+
+FORMATS = (
+    Dense(Element(np.uint16(0))),
+    SparseList(Element(np.uint16(0))),
+)
+OPERATORS = (
+    operator.truediv, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+    np.arctan2, np.hypot, np.copysign,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=str)
+@pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("number", [-1, 70000, 2**63, 2**70, -(2**70), 3])
+@pytest.mark.parametrize("lazily", [False, True])
+def test_integers_that_the_dtype_cannot_hold(format, function, number, lazily):
+    """They are compared as they are, and taken as floats where floats are computed."""
+    plain = np.array([2, 0, 65535], np.uint16)
+    array = fa.asarray(plain, format=format)
+    array = fa.lazy(array) if lazily else array
+    for args, others in (((array, number), (plain, number)), ((number, array), (number, plain))):
+        with np.errstate(all="ignore"):
+            try:
+                expected = function(*others)
+            except (OverflowError, TypeError):
+                continue  # beyond 64 bits NumPy has no such function
+            found = fa.compute(function(*args)) if lazily else function(*args)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [operator.add, operator.mul, operator.floordiv, operator.pow])
+def test_integers_that_the_result_cannot_hold_are_refused(function):
+    with pytest.raises((OverflowError, ValueError)):
+        function(fa.asarray(np.array([2], np.uint16)), -1)
+
+
+def test_bools_are_numbers_in_powers():
+    plain = np.array([[True, False], [False, True]])
+    for format in (None, Dense(SparseList(Element(False)))):
+        array = fa.asarray(plain, format=format)
+        for found, expected in (
+            (array**3, plain**3), (array**array, plain**plain), (2**array, 2**plain),
+            (array**2.0, plain**2.0), (fa.square(array), np.square(plain)),
+        ):  # fmt: skip
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
+def test_the_mean_without_nans_has_the_dtype_of_the_mean(dtype):
+    plain = np.array([[1, 0], [3, 0]], dtype)
+    array = fa.asarray(plain, format=Dense(SparseList(Element(dtype(0)))))
+    for axis in (None, 0, 1):
+        found, expected = np.nanmean(array, axis=axis), np.nanmean(plain, axis=axis)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_a_fill_that_the_values_cannot_hold_is_refused():
+    values = np.array([2], np.int8)
+    with pytest.raises(FormatError, match=r"1\.5 does not fit in int8"):
+        fa.from_coo(([0], [1]), values, (1, 2), fill_value=1.5)
+    assert fa.from_coo(([0], [1]), values, (1, 2), fill_value=3.0)[0, 0] == 3
+    assert np.isnan(fa.from_coo(([0], [1]), np.ones(1), (1, 2), fill_value=np.nan)[0, 0])
+
+
+def test_arrays_of_one_dimension_in_rows():
+    found = fa.asarray(scipy.sparse.csr_array(np.array([0.0, 1.0, 0.0, 2.0])))
+    assert found.to_numpy().tolist() == [0.0, 1.0, 0.0, 2.0]
+
+
+def test_what_is_permuted_is_copied_and_given_to_scipy():
+    plain = np.arange(6.0).reshape(2, 3)
+    array = fa.asarray(scipy.sparse.csc_array(plain))
+    np.testing.assert_array_equal(array.to_scipy().toarray(), plain)
+    copy = array.copy()
+    array[0, 1] = 9.0
+    np.testing.assert_array_equal(copy.to_numpy(), plain)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda a: fa.cumsum, AttributeError, "finch_array.cumulative_sum"),
+        (lambda a: fa.array, AttributeError, "finch_array.asarray"),
+        (lambda a: fa.vstack, AttributeError, "np.vstack takes tensors"),
+        (lambda a: fa.nothing, AttributeError, "no attribute 'nothing'$"),
+        (lambda a: fa.where(a > 0, a), TypeError, r"where\(c, x, y\)"),
+        (lambda a: bool(a > 0), ValueError, "&, | and ~"),
+        (lambda a: fa.einsum(a, [0, 1], [0]), TypeError, "as text"),
+        (lambda a: fa.einsum("ij->i", A=a), TypeError, "no names"),
+        (lambda a: fa.einsum("D[i] += A[i,j] * j", A=a), SyntaxError, "indices are no values"),
+    ],
+)  # fmt: skip
+def test_messages_say_what_would_work(call, error, text):
+    with pytest.raises(error, match=text.replace("|", r"\|") if "&" in text else text):
+        call(fa.asarray(np.eye(3)))
