@@ -116,6 +116,28 @@ def first_extreme(array: Any, greatest: bool) -> int:
     return min(int(gaps), place) if same(best, fill) else int(gaps)
 
 
+def top_of_fibers(own: Fibers, k: int, greatest: bool) -> tuple[Any, Any]:
+    """The ``k`` greatest or least elements of each fiber, in order, and their indices: of equal
+    ones the first. They are among what is stored and the first ``k`` elements that are not."""
+    *outer, length = own.shape
+    count = math.prod(outer)
+    rows, first = np.arange(count)[:, None], np.arange(k)
+    numbers = own.numbers.repeat(own.counts)
+    before = numbers * (length + 1) + own.places - own.ranks  # gaps before each, by fibers
+    begin = np.searchsorted(numbers, rows)
+    gaps = first + before.searchsorted(rows * (length + 1) + first, "right") - begin
+    there = gaps < length
+    numbers = np.concatenate([numbers, np.broadcast_to(rows, gaps.shape)[there]])
+    places = np.concatenate([own.places, gaps[there]])
+    fills = np.full(np.count_nonzero(there), own.fill, own.values.dtype)
+    values = np.concatenate([own.values, fills])
+    rank = np.unique(values, return_inverse=True)[1]
+    order = np.lexsort((places, -rank if greatest else rank, numbers))
+    chosen = order[np.searchsorted(numbers[order], rows) + first]
+    shape = (*outer, k)
+    return values[chosen].reshape(shape), places[chosen].reshape(shape)
+
+
 def sorted_fibers(own: Fibers, descending: bool) -> Fibers:
     """The fibers of the array sorted along its axis: NaN last, or first where ``descending``."""
     ranks = own.ranks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 _HOMES = {
@@ -72,6 +73,18 @@ NAMES: tuple[str, ...] = (*sorted({*_HOME_OF, *_TABLE, *_VALUES, *MODULES}),)
 """The functions, dtypes, constants and submodules of the namespace."""
 
 
+RENAMED = {
+    "absolute": "abs", "fabs": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
+    "true_divide": "divide", "power": "pow", "invert": "bitwise_invert", "rint": "round",
+    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+    "conjugate": "conj", "concatenate": "concat", "transpose": "permute_dims", "amax": "max",
+    "amin": "min", "around": "round", "cumsum": "cumulative_sum", "cumprod": "cumulative_prod",
+    "array_equiv": "array_equal", "unique": "unique_values", "mod": "remainder",
+}  # fmt: skip
+"""The functions of NumPy that have another name here."""
+
+
 def look_up(name: str) -> Any:
     """The function, dtype or constant of this name. Raises ``AttributeError``."""
     if name in _TABLE:
@@ -84,10 +97,22 @@ def look_up(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         module = sys.modules["finch_array"]  # of which a traceback tells the name that is close
-        told = importlib.import_module("finch_array.protocols").instead_of(name)
-        text = f"module 'finch_array' has no attribute {name!r}{told}"
+        text = f"module 'finch_array' has no attribute {name!r}{_instead_of(name)}"
         raise AttributeError(text, name=name, obj=module)
     return getattr(importlib.import_module(f"finch_array.{home}"), name)
+
+
+def _instead_of(name: str) -> str:
+    """What an error adds for a name of NumPy that the namespace lacks; empty for other names, among
+    which are those of modules that are imported."""
+    own = "asarray" if name == "array" else RENAMED.get(name)
+    if own is not None:
+        return f": it is finch_array.{own}"
+    there = getattr(sys.modules.get("numpy"), name, None)
+    if not callable(there) or find_spec(f"finch_array.{name}") is not None:
+        return ""
+    known = importlib.import_module("finch_array.protocols").of_numpy()
+    return f": np.{name} takes tensors" if there in known or hasattr(there, "nin") else ""
 
 
 def home_of(name: str) -> str | None:

@@ -40,7 +40,8 @@ class Term:
 
     ``indices`` are its indices in the order of its storage (None: the constant 0), ``fanouts`` how
     many subfibers a fiber stores, ``sparse`` whether it must be read in that order, ``entries`` how
-    many values it stores, ``decides`` whether the result is the fill where it stores nothing.
+    many values it stores, ``decides`` whether the result is the fill where it stores nothing,
+    ``full`` are the dimensions in which each index is there, so that none is searched for.
     """
 
     indices: tuple[str | None, ...]
@@ -48,6 +49,7 @@ class Term:
     sparse: bool
     entries: float
     decides: bool
+    full: frozenset[int] = frozenset()
 
 
 @frozen(eq=False)
@@ -102,12 +104,18 @@ def leading(
     for n, name in enumerate(loops):
         widths = {
             k: max(1.0, _width(term, sizes, loops[:n], name))
-            for k, term in enumerate(terms) if term.sparse and term.decides and name in term.indices
+            for k, term in enumerate(terms) if _decides_by_search(term, name)
         }  # fmt: skip
         if widths and max(widths.values()) >= LONG * min(widths.values()):
             k = min(widths, key=widths.__getitem__)
             found.append((k, terms[k].indices.index(name)))
     return tuple(found)
+
+
+def _decides_by_search(term: Term, name: str) -> bool:
+    """Whether the indices of a loop are those that an operand stores, not all."""
+    there = term.sparse and term.decides and name in term.indices
+    return there and term.indices.index(name) not in term.full
 
 
 def in_order(term: Term, loops: Sequence[str]) -> bool:

@@ -244,7 +244,10 @@ def _ordered(
         decides = sparse and _decides(value, f"a{k}", seen, known.fill)
         count = orders.NEVER if None in found.source.shape else entries(operands[k])
         widths = tuple(map(orders.rounded, fanouts(found.source)))
-        terms.append(orders.Term(seen.indices[k], widths, sparse, orders.rounded(count), decides))
+        levels = levels_of(found.source) or ()
+        every = frozenset(n for n, level in enumerate(levels) if level.layout == "dense")
+        count = orders.rounded(count)
+        terms.append(orders.Term(seen.indices[k], widths, sparse, count, decides, every))
     places = [k for k, found in enumerate(seen.sources) if found is not None]
     in_turn = request.op is not None and not _at_fill(request, seen, known.fill, dtype)
     # one array, element by element: a copy in another order would walk it as the function does

@@ -10,20 +10,9 @@ import numpy as np
 
 from finch_array.elementwise import Elementwise
 from finch_array.functions import cast, dtype_of
-from finch_array.namespace import look_up
+from finch_array.namespace import RENAMED, look_up
 from finch_array.numpy_arguments import arguments, refused, refused_ufunc, without_out
 from finch_array.operands import NUMBERS, array_of
-
-_RENAMED = {
-    "absolute": "abs", "fabs": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
-    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
-    "true_divide": "divide", "power": "pow", "invert": "bitwise_invert", "rint": "round",
-    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
-    "conjugate": "conj", "concatenate": "concat", "transpose": "permute_dims", "amax": "max",
-    "amin": "min", "around": "round", "cumsum": "cumulative_sum", "cumprod": "cumulative_prod",
-    "array_equiv": "array_equal", "unique": "unique_values", "mod": "remainder",
-}  # fmt: skip
-"""The functions of NumPy that have another name here."""
 
 _REDUCTIONS = {
     "add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all",
@@ -108,7 +97,7 @@ def _reduced(ufunc: np.ufunc, x: Any, options: dict[str, Any]) -> Any:
 
 @cache
 def _function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    name = _RENAMED.get(ufunc.__name__, ufunc.__name__)
+    name = RENAMED.get(ufunc.__name__, ufunc.__name__)
     try:
         found: Callable[..., Any] = look_up(name)
     except AttributeError:
@@ -146,7 +135,7 @@ def array_function(_: Any, function: Any, types: Any, args: Any, kwargs: Any) ->
     """A function of NumPy on tensors. Raises ``TypeError`` for one, or a parameter, that this
     package does not have; ``NotImplemented`` where arrays of others take part."""
     args, out, kwargs = without_out(function, args, kwargs)
-    own = _more().get(function)
+    own = of_numpy().get(function)
     if own is None:
         own = _standard(function)
         if own is None:
@@ -162,7 +151,7 @@ def _standard(function: Any) -> Callable[..., Any] | None:
     """The function of the standard that NumPy's is; None if there is none."""
     if function.__module__ not in ("numpy", "numpy.linalg"):
         return None
-    name = _RENAMED.get(function.__name__, function.__name__)
+    name = RENAMED.get(function.__name__, function.__name__)
     try:
         if function.__module__ == "numpy":
             return look_up(name)  # type: ignore[no-any-return]
@@ -171,19 +160,8 @@ def _standard(function: Any) -> Callable[..., Any] | None:
         return None
 
 
-def instead_of(name: str) -> str:
-    """What an error adds for a name of NumPy that the namespace lacks; empty for other names."""
-    own = "asarray" if name == "array" else _RENAMED.get(name)
-    if own is not None:
-        return f": it is finch_array.{own}"
-    there = getattr(np, name, None)
-    if isinstance(there, np.ufunc) or (callable(there) and there in _more()):
-        return f": np.{name} takes tensors"
-    return ""
-
-
 @cache
-def _more() -> dict[Any, Callable[..., Any]]:
+def of_numpy() -> dict[Any, Callable[..., Any]]:
     """The functions of NumPy that the standard does not have, or has with other arguments."""
     from finch_array import numpy_functions, numpy_numbers, numpy_parts, numpy_shapes, quantiles
 

@@ -18,6 +18,7 @@ from finch_array.fibers import (
     first_extremes,
     of_fibers,
     sorted_fibers,
+    top_of_fibers,
 )
 from finch_array.functions import FUNCTIONS
 from finch_array.indexing import keys_of, take_along_axis, true_places, view_of
@@ -125,7 +126,8 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[Any, Any]:
-    """The ``k`` largest or smallest elements along ``axis``, in order, and their indices, as int64.
+    """The ``k`` largest or smallest elements along ``axis``, in order, and their indices, as int64:
+    dense arrays, with memory for these and what is stored.
     Raises ``OutOfBounds`` for an axis that ``x`` lacks, and ``ValueError`` for another ``mode``, or
     for a ``k`` that is not from 0 to the number of elements."""
     if mode not in ("largest", "smallest"):
@@ -134,6 +136,11 @@ def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[
     length = array.shape[axis_of(axis, array.ndim)]
     if not 0 <= k <= length:
         raise ValueError(f"there are {length} elements along axis {axis}, and k is {k}")
+    if not is_dense(array) and array.size < np.iinfo(np.int64).max // 2:
+        place = axis_of(axis, array.ndim)
+        found = top_of_fibers(fibers(array, place), k, mode == "largest")
+        top, places = (array_of(np.ascontiguousarray(np.moveaxis(x, -1, place))) for x in found)
+        return top, places
     order = argsort(array, axis=axis, descending=mode == "largest").to_numpy()
     chosen = array_of(np.ascontiguousarray(np.take(order, range(k), axis=axis)))
     return take_along_axis(array, chosen, axis=axis), chosen

@@ -18,16 +18,14 @@ EXTRA = "pandas"
 def from_pandas(frame: Any) -> Any:
     """A matrix of a frame, a vector of a series.
 
-    Sparse columns of one fill give a sparse array. Raises ``FormatError`` for columns that are no
-    numbers.
+    Sparse columns give a sparse array with the fill that most of them have; each element of a
+    column with another fill is stored. Raises ``FormatError`` for columns that are no numbers.
     """
     pandas = library("pandas", EXTRA)
     columns = [frame] if frame.ndim == 1 else [frame.iloc[:, k] for k in range(frame.shape[1])]
     if columns and all(isinstance(c.dtype, pandas.SparseDtype) for c in columns):
         parts = [c.array for c in columns]
-        fills = np.asarray([part.fill_value for part in parts])
-        if (fills == fills[0]).all() or (fills != fills).all():
-            return _sparse(parts, fills[0], frame.shape)
+        return _sparse(parts, frame.shape)
     found = frame.to_numpy()
     if found.dtype.kind not in "biufcmM":
         kinds = ", ".join(dict.fromkeys(str(c.dtype) for c in columns))
@@ -39,9 +37,21 @@ def from_pandas(frame: Any) -> Any:
     return asarray(np.ascontiguousarray(found))
 
 
-def _sparse(parts: list[Any], fill: Any, shape: tuple[int, ...]) -> Any:
-    rows = [np.asarray(part.sp_index.to_int_index().indices, np.intp) for part in parts]
-    values = np.concatenate([part.sp_values for part in parts])
+def _sparse(parts: list[Any], shape: tuple[int, ...]) -> Any:
+    fills = np.asarray([part.fill_value for part in parts])
+    kinds, kind, counts = np.unique(fills, return_inverse=True, return_counts=True)
+    most = counts.argmax()
+    fill, whole = kinds[most], kind.ravel() != most
+    rows = [
+        np.arange(shape[0]) if every else np.asarray(part.sp_index.to_int_index().indices, np.intp)
+        for part, every in zip(parts, whole, strict=True)
+    ]
+    values = np.concatenate(
+        [
+            np.asarray(part) if every else part.sp_values
+            for part, every in zip(parts, whole, strict=True)
+        ]
+    )
     column = np.repeat(np.arange(len(parts)), [len(r) for r in rows])
     coords = [np.concatenate(rows), column][: len(shape)]
     return sorted_tensor(shape, coords, values, values.dtype.type(fill))

@@ -153,6 +153,13 @@ def test_frames_of_pandas_come_and_go() -> None:
         fa.from_pandas(pd.DataFrame({"a": [1.0], "b": ["x"]}))
     filled = fa.asarray(plain(), format=Dense(SparseList(Element(2.0))))
     assert fa.from_pandas(fa.to_pandas(filled)).fill_value == 2.0
+    columns = {"a": [0.0, 1.0, 0.0], "b": [np.nan, 1.0, np.nan], "c": [2.0, 0.0, 0.0]}
+    fills = {"a": 0.0, "b": np.nan, "c": 0.0}
+    sparse = {k: pd.arrays.SparseArray(c, fill_value=fills[k]) for k, c in columns.items()}
+    mixed = pd.DataFrame(sparse)
+    found = fa.from_pandas(mixed)
+    assert (found.fill_value, found.nnz) == (0.0, 5)
+    assert np.array_equal(found.to_numpy(), np.column_stack([*columns.values()]), equal_nan=True)
     missing = fa.from_pandas(pd.DataFrame(pd.arrays.SparseArray([1.0, np.nan, 2.0])))
     assert np.isnan(missing.fill_value)
     with pytest.raises(FormatError, match="which are no numbers"):
