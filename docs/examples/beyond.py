@@ -157,42 +157,18 @@ def cut(parts: list[Any], widths: list[int]) -> Iterator[Any]:
 
 
 def pagerank_round(
-    blocks: list[Any], x: list[Any], share: Any, first: int | None, damping: float, rest: float,
-    begun: Any = None, own: range = range(0),
-) -> Any:  # fmt: skip
+    blocks: list[Any], x: list[Any], share: Any, first: int | None, damping: float, rest: float
+) -> Any:
     """The part of the next vector of a row of blocks, from all parts ``x`` of this one.
 
-    It is multiplied by the shares from row ``first`` of the matrix on, where there is one. The
-    products of the blocks ``own`` are in ``begun`` already.
+    It is multiplied by the shares from row ``first`` of the matrix on, where there is one.
     """
-    y = np.full(blocks[0].shape[0], rest) if begun is None else begun.copy()
-    pieces = cut(x, [block.shape[1] for block in blocks])
-    for k, (block, piece) in enumerate(zip(blocks, pieces, strict=True)):
-        if k not in own:
-            add_product(y, block, piece, damping)
+    y = np.full(blocks[0].shape[0], rest)
+    for block, piece in zip(blocks, cut(x, [block.shape[1] for block in blocks]), strict=True):
+        add_product(y, block, piece, damping)
     if first is not None:
         y *= share[first : first + len(y)]
     return y
-
-
-def begin_round(blocks: list[Any], x: Any, skipped: int, damping: float, rest: float) -> Any:
-    """What a row of blocks can add to the next vector as soon as its own part ``x`` of this one is
-    there, without the first ``skipped`` elements: the products of ``blocks``."""
-    part = x[skipped : skipped + sum(block.shape[1] for block in blocks)]
-    return pagerank_round(blocks, [part], None, None, damping, rest)
-
-
-def first_of(part: Any, _near: list[Any]) -> Any:
-    """``part``, as a task that dask runs where ``_near`` is: the worker is sent the part while it
-    has other work."""
-    return part
-
-
-def inside(widths: tuple[int, ...], begin: int, end: int) -> range:
-    """The pieces of ``widths`` that lie between two places."""
-    starts = np.cumsum((0, *widths))
-    first, last = np.searchsorted(starts, begin), np.searchsorted(starts, end, "right")
-    return range(int(first), int(last) - 1)
 
 
 FEW = 8
@@ -202,35 +178,26 @@ FEW = 8
 def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
     """The PageRank of a graph whose edges end in the rows of ``A``, a square matrix in blocks.
 
-    In each round a row of blocks is multiplied by its own part of the vector while its worker is
-    sent the other parts, as the tasks of the round before left them. Where they are many, one more
-    task joins them for all, and each row is one task. The shares of the columns are sent whole to
-    each worker, once. Blocks of so few columns that their piece of the vector stays in the cache
-    are faster.
+    Each round is one task for each row of blocks, which takes the parts of the vector as the tasks
+    of the round before left them, so that a worker is sent those that it has not. Where they are
+    many, one more task joins them for all. The shares of the columns are sent whole to each worker,
+    once. Blocks of so few columns that their piece of the vector stays in the cache are faster.
     """
     n, lengths = A.shape[0], A.chunks[0]
     blocks, firsts = A.to_delayed().tolist(), np.cumsum((0, *lengths[:-1])).tolist()
-    step, join, here = map(dask.delayed, (pagerank_round, np.concatenate, first_of))
-    begin = dask.delayed(begin_round)
-    starts = np.cumsum((0, *A.chunks[1])).tolist()
+    step, join = dask.delayed(pagerank_round), dask.delayed(np.concatenate)
     share = dask.delayed(shares)([dask.delayed(column_sums)(row) for row in blocks])
-    x, factor, rest = [share], damping / n, (1 - damping) / n  # the first ranks are all 1 / n
+    x, factor = [share], damping / n  # the first ranks are all 1 / n
     for last in range(rounds):
         given = x if len(x) <= FEW else [join(x)]
-        found = []
-        for k, (row, first, m) in enumerate(zip(blocks, firsts, lengths, strict=True)):
-            place = first if last < rounds - 1 else None
-            own = inside(A.chunks[1], first, first + m) if len(given) > 1 else range(0)
-            if not own:
-                found.append(step(row, given, share, place, factor, rest))
-                continue
-            skipped = starts[own.start] - first
-            begun = begin(row[own.start : own.stop], x[k], skipped, factor, rest)
-            near = [part if s == k else here(part, row) for s, part in enumerate(x)]
-            found.append(step(row, near, share, place, factor, rest, begun, own))
-        x, factor = found, damping
-    parts = [da.from_delayed(part, (m,), float) for part, m in zip(x, lengths, strict=True)]
-    return da.concatenate(parts)
+        places = firsts if last < rounds - 1 else [None] * len(firsts)
+        x = [
+            step(row, given, share, first, factor, (1 - damping) / n)
+            for row, first in zip(blocks, places, strict=True)
+        ]
+        factor = damping
+    found = [da.from_delayed(part, (m,), float) for part, m in zip(x, lengths, strict=True)]
+    return da.concatenate(found)
 
 
 def conjugate_gradients(A: Any, b: np.ndarray, tolerance: float = 1e-8) -> tuple[Any, int]:
