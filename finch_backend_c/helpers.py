@@ -92,11 +92,14 @@ _UNSIGNED = {
 
 def _to(wide: str, low: str, high: str, missed: str) -> str:
     """A conversion to an integer that is defined, as on x86, for numbers that do not fit."""
-    return f"    return ($target)(a > {low} && a < {high} ? ({wide})a : {missed});"
+    return f"    return ($target)(a > {low} && a < {high} ? ({wide}){_WHOLE} : {missed});"
 
+
+_WHOLE = "(__builtin_trunc(a) + 0.0)"
+"""gcc takes a number that is cast to an integer and back for the truncated one, which may be -0."""
 
 _TO_I32 = _to("int32_t", "-2147483649.0", "2147483648.0", "INT32_MIN")
-_TO_I64 = "    return ($target)(a >= -0x1p63 && a < 0x1p63 ? (int64_t)a : INT64_MIN);"
+_TO_I64 = "    return ($target)(a >= -0x1p63 && a < 0x1p63 ? (int64_t)" + _WHOLE + " : INT64_MIN);"
 _TO_U64 = """\
     const uint64_t top = 1ull << 63;
     return a >= 0x1p63 ? (uint64_t)i64_$S(a - ($T)0x1p63) ^ top : (uint64_t)i64_$S(a);"""

@@ -3,14 +3,16 @@
     for d in range(2 * n):                     the access needs range(0, min(2 * n, m)) to lie
         if d < m: x[d] = 1            ->       within x, not range(0, 2 * n)
 
-Used are comparisons of the index, plus a number as written, with one value that is known before the
-program runs. Where the sum of both could overflow, the bound is as if it were not there.
+Used are comparisons of the index, plus a number as written, with values that are known before the
+program runs, and their sums. Where a sum could overflow, the bound is as if it were not there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from operator import or_
 
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.ir import primitives as prim
@@ -86,12 +88,14 @@ def narrowed(
 @frozen
 class _Bound:
     """``index <op> base + shift``. Where ``wraps``, the condition may hold at any index if ``base``
-    is beyond ``MOST_INDICES``, since the sum as it is written wraps around."""
+    is beyond ``MOST_INDICES``, since the sum as it is written wraps around. Nothing is said where
+    one of ``terms``, whose sum ``base`` is, is beyond ``FAR``."""
 
     op: object
     base: Expr | None
     shift: int
     wraps: bool = False
+    terms: tuple[Expr, ...] = ()
 
     def cut(self, extent: Extent) -> Extent:
         if self.op in (prim.lt, prim.le, prim.eq):
@@ -119,6 +123,9 @@ class _Bound:
         shift, base = self.shift + beyond, self.base
         if base is None:
             return lift(shift)
+        if self.terms:
+            far = ((term < -FAR) | (term > FAR) for term in self.terms)
+            return call(prim.ifelse, reduce(or_, far), lift(most), base + shift)
         if self.wraps:
             wrapped = base < -MOST_INDICES if most > 0 else base > MOST_INDICES
             base = call(prim.ifelse, wrapped, lift(most), base)
@@ -143,19 +150,38 @@ def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound
     terms = [(sign * factor, part) for factor, part in (*moved, *other)]
     shift = _constant(terms)
     bases = [(factor, part) for factor, part in terms if not isinstance(part, Literal)]
-    if abs(shift) >= MOST_INDICES // 2 or len(bases) > 1:
+    if abs(shift) >= FAR:
         return None
     op = op if sign == 1 else _MIRRORED[op]
     if not bases:
         return _Bound(op, None, shift)
-    factor, base = bases[0]
-    if factor != 1 or base == index or not is_known(base) or concrete(base.dtype).kind != "i":
+    if len(bases) > 1 or bases[0][0] != 1:
+        return _of_sum(op, bases, shift, index, is_known)
+    _, base = bases[0]
+    if base == index or not is_known(base) or concrete(base.dtype).kind != "i":
         return None
     if not is_unlimited(base):
         return _Bound(op, base, shift)
     if any(part == base for _, part in moved):
         return _Bound(op, base, shift, wraps=True)
     return _Bound(op, written, sign * _constant(moved)) if sign == 1 else None
+
+
+def _of_sum(
+    op: object, terms: list[tuple[int, Expr]], shift: int, index: Index,
+    is_known: Callable[[Expr], bool],
+) -> _Bound | None:  # fmt: skip
+    """The bound that a sum of a few known values gives. What an index is not is said by one value
+    alone."""
+    if op is prim.ne or len(terms) > MOST_TERMS:
+        return None
+    parts = [part for _, part in terms]
+    if any(abs(factor) != 1 for factor, _ in terms) or index in parts:
+        return None
+    if not all(is_known(part) and concrete(part.dtype).kind == "i" for part in parts):
+        return None
+    loose = tuple(part for part in parts if is_unlimited(part))
+    return _Bound(op, combination(terms), shift, terms=loose)
 
 
 def _whole(op: object, literal: Literal) -> Literal | None:
@@ -167,6 +193,9 @@ def _whole(op: object, literal: Literal) -> Literal | None:
         return None
     return Literal(int(math.ceil(value) if op in (prim.lt, prim.ge) else math.floor(value)), int)
 
+
+FAR, MOST_TERMS = MOST_INDICES // 4, 4
+"""Sums of so many values up to ``FAR`` do not overflow."""
 
 EXACT = 1 << 53
 """Integers up to this one are compared with floats as they are."""

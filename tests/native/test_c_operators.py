@@ -8,7 +8,7 @@ from c_support import QUICK
 
 from finch_backend_c import ctree as c
 from finch_backend_c.operators import Value, operate
-from finch_core import _
+from finch_core import _, kernel
 from finch_core.errors import BackendError
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Let
@@ -142,3 +142,21 @@ def test_a_small_constant_power_is_multiplied(dtype: np.dtype) -> None:
     program(y, x)
     assert np.array_equal(y, [(x + dtype.type(1)) ** power for power in (2, 3, 4)])
     assert "pow" not in program.lower(y, x).as_text("source")
+
+
+def whole(y, x):
+    for i in _:
+        y[i] = int(x[i])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("drafts", ["0", "1"])
+def test_whole_numbers_are_never_minus_zero(monkeypatch, dtype, drafts):
+    """Whatever the C compiler makes of a cast to an integer and back."""
+    monkeypatch.setenv("FINCH_DRAFTS", drafts)
+    run = kernel(whole, backend="c")
+    x, wanted = np.tile([-0.5, -0.0, -3.7], 50).astype(dtype), np.tile([0.0, 0.0, -3.0], 50)
+    for count in (1, 7, 150):  # in vectors and beside them
+        y = np.ones(count)
+        run(y, x[:count])
+        assert y.tobytes() == wanted[:count].tobytes()

@@ -36,6 +36,7 @@ LEVELS = (
     SparseBlockList,
 )  # fmt: skip
 SIZES = (0, 1, 2, 5)
+MOVES = ("", " - 1", " + 1", " - 2", " + m", " - m")
 RANGES = (
     "range(len(x))", "range(n)", "range(1, n)", "range(-1, n + 1)", "range(m, n)",
     "range(n - 1, -1, -1)",
@@ -147,7 +148,7 @@ class Conditions:
         return [f"{indent}if {cond}:", f"{indent}    s[0] += {value}"]
 
     def read(self) -> str:
-        moves = [self.draw.choice((" - 1", " + 1", "", " - 2")) for _ in self.indices]
+        moves = [self.draw.choice(MOVES) for _ in self.indices]
         return f"x[{', '.join(map(str.__add__, self.indices, moves))}]"
 
     def condition(self, depth: int = 0) -> str:
@@ -161,7 +162,7 @@ class Conditions:
 
     def comparison(self) -> str:
         name = self.draw.choice(self.indices)
-        index = name + self.draw.choice(("", "", " + 1", " - 1"))
+        index = name + self.draw.choice(("", *MOVES))
         op, end = self.draw.choice(COMPARISONS), self.draw.choice(ENDS)
         choice = self.draw.random()
         if choice < 0.1:

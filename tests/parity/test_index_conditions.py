@@ -257,3 +257,72 @@ def test_what_conditions_leave_must_fit(m: int, backend: str) -> None:
     with pytest.raises(DimensionMismatch, match="the range ends at"):  # m - 1 wraps around
         kernel(backend=backend)(beyond)(y, np.ones(4), 8, -(2**63))
     assert y.tolist() == [4.0]
+
+
+def shifted_on(y, x, k, n):
+    for i in range(n):
+        if i + k < n:
+            y[i + k] += x[i]
+
+
+def shifted_either_way(y, x, k, n):
+    for i in range(n):
+        if 0 <= i + k < len(x):
+            y[i] += x[i + k]
+
+
+def short_of_the_end(y, x, k, n):
+    for i in range(n):
+        if i < len(y) - k:
+            y[i + k] += x[i]
+
+
+def chosen_by_the_sum(y, x, k, n):
+    for i in range(n):
+        y[i] = x[i + k] if i + k < len(x) and i + k >= 0 else -1.0
+
+
+def from_both_sides(y, x, k, n):
+    for i in range(n):
+        if i - k >= 0 and i + k < n:
+            y[i] += x[i - k] + x[i + k]
+
+
+def a_window(y, x, k, n):
+    for i in range(n):
+        for d in range(-k, k + 1):
+            if 0 <= i + d < len(x):
+                y[i] += x[i + d]
+
+
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("k", [0, 1, 3, 6, 9])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    "loop",
+    [
+        shifted_on, shifted_either_way, short_of_the_end, chosen_by_the_sum, from_both_sides,
+        a_window,
+    ],
+)  # fmt: skip
+def test_sums_of_known_numbers_keep_accesses_inside(
+    loop: Any, sign: int, k: int, backend: str
+) -> None:
+    """``i + k < n`` for a number of the caller's: which may be negative where a condition asks."""
+    if sign < 0 and loop not in (shifted_either_way, chosen_by_the_sum, a_window):
+        return
+    x = np.arange(1.0, 7.0)
+    wanted = np.zeros(6)
+    loop(wanted, x, sign * k, 6)
+    for level in (Dense, SparseList, RunList):
+        y = np.zeros(6)
+        kernel(backend=backend)(loop)(y, Tensor(level(LEAF), x), sign * k, 6)
+        np.testing.assert_array_equal(y, wanted)
+
+
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("k", [2**61, 2**63 - 1, -(2**63)])
+def test_sums_that_could_wrap_say_nothing(k: int, backend: str) -> None:
+    for loop in (shifted_on, shifted_either_way, chosen_by_the_sum):
+        with pytest.raises(DimensionMismatch, match="the range"):
+            kernel(backend=backend)(loop)(np.zeros(6), np.ones(6), k, 6)
