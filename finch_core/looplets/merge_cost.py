@@ -62,10 +62,11 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
 
 
 def is_led(ctx: Context, region: Region, slot: int) -> bool:
-    """Whether a jumper leads a region of which each operand that moves decides: where one of them
+    """Whether one jumper leads a region of which each operand that moves decides: where one of them
     is fill nothing is left, so that there is one case, however many they are."""
-    moving = {k for k, found in _read(region).items() if isinstance(found, Stepper | Sequence)}
-    if not isinstance(region.looplets[slot], Jumper) or slot not in moving:
+    read = _read(region)
+    moving = {k for k, found in read.items() if isinstance(found, Stepper | Sequence)}
+    if [k for k in moving if isinstance(read[k], Jumper)] != [slot]:
         return False
     fills: dict[int, set[Constant | None]] = {}
     for found in slots_of(region.body):
