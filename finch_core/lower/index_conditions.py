@@ -181,6 +181,8 @@ def _of_sum(
     if not all(is_known(part) and concrete(part.dtype).kind == "i" for part in parts):
         return None
     loose = tuple(part for part in parts if is_unlimited(part))
+    if len(parts) - len(loose) > 1:
+        loose = tuple(parts)
     return _Bound(op, combination(terms), shift, terms=loose)
 
 
@@ -195,7 +197,7 @@ def _whole(op: object, literal: Literal) -> Literal | None:
 
 
 FAR, MOST_TERMS = MOST_INDICES // 4, 4
-"""Sums of so many values up to ``FAR`` do not overflow."""
+"""Sums of so many values up to ``FAR``, one of which may be a length, do not overflow."""
 
 EXACT = 1 << 53
 """Integers up to this one are compared with floats as they are."""
