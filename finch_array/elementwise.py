@@ -112,7 +112,7 @@ class Elementwise:
             return None
         ones = [1 if k in wide else _one_of(x) for k, x in enumerate(operands)]
         kind = self._of_numbers(ones).dtype.kind
-        if kind == "b" and self.__name__ in COMPARISONS:
+        if kind == "b" and operator_for(self._function) in prim.COMPARISONS:
             return [_exact(x) if k in wide else x for k, x in enumerate(operands)]
         if kind != "f":
             return None
@@ -407,9 +407,6 @@ def _value_of(function: Any) -> Value:
     if isinstance(function, np.ufunc):
         raise TypeError(f"the language has no operator for {function.__name__}")
     return expression_of(function)
-
-
-COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
 
 
 def _hold(arrays: Sequence[Any], number: int) -> bool:

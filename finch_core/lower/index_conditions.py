@@ -17,7 +17,7 @@ from operator import or_
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import NEGATIONS, negation
-from finch_core.ir.dtypes import concrete
+from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Call, Expr, Index, Literal, call, lift
 from finch_core.ir.program import Extent, Leave, Sequential, Sieve, Stmt
 from finch_core.lower.dimensions import greatest, least
@@ -180,10 +180,11 @@ def _of_sum(
         return None
     if not all(is_known(part) and concrete(part.dtype).kind == "i" for part in parts):
         return None
-    loose = tuple(part for part in parts if is_unlimited(part))
-    if len(parts) - len(loose) > 1:
-        loose = tuple(parts)
-    return _Bound(op, combination(terms), shift, terms=loose)
+    wide = [part for part in parts if concrete(part.dtype).itemsize >= INTP.itemsize]
+    loose = [part for part in wide if is_unlimited(part)]
+    if len(wide) - len(loose) > 1:  # several lengths
+        loose = wide
+    return _Bound(op, combination(terms), shift, terms=tuple(loose))
 
 
 def _whole(op: object, literal: Literal) -> Literal | None:
