@@ -10,7 +10,7 @@ from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.runtime.wrapping import whole
 from finch_core.symbolic.affine import Scope
-from finch_wrappers.masking import Mask, Row, is_row
+from finch_wrappers.masking import FAR, Mask, Row, is_row
 
 
 @frozen
@@ -37,7 +37,8 @@ class BandMask(Mask):
         return _SIGNATURE
 
     def words(self) -> tuple[Any, ...]:
-        return whole(self.lo, "the bound of a band"), whole(self.hi, "the bound of a band")
+        bounds = (whole(bound, "the bound of a band") for bound in (self.lo, self.hi))
+        return tuple(max(-FAR, min(bound, FAR)) for bound in bounds)
 
     def bind(self, scalars: tuple[Var, ...]) -> BandMask:
         return BandMask(*scalars)

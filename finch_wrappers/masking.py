@@ -117,8 +117,8 @@ def with_room(found: Comparison | None) -> Comparison | None:
         return None
     op, bound, index = found
     if isinstance(bound, Literal):
-        return op, lift(min(bound.value, _LIMIT)), index
-    return (op, bound.min(_LIMIT), index) if is_unlimited(bound) else found
+        return op, lift(min(bound.value, FAR)), index
+    return (op, bound.min(FAR), index) if is_unlimited(bound) else found
 
 
-_LIMIT = 2**62
+FAR = 2**62

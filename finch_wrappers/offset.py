@@ -31,6 +31,12 @@ class Offset(Wrapped):
     def extent(self, extent: Extent, part: Any) -> Extent:
         return Extent(minus(extent.start, part), minus(extent.stop, part))
 
+    @property
+    def shifts(self) -> tuple[Expr, ...]:
+        pairs = zip(self.inner.dims, self.parts, strict=True)
+        own = (part for extent, part in pairs if extent is None and part is not None)
+        return (*self.inner.shifts, *own)
+
     def outermost(self, looplet: Looplet, part: Any) -> Looplet:
         return Transform(lambda sub: sub, part).looplet(looplet)
 

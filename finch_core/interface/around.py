@@ -6,6 +6,7 @@ from typing import Any
 
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import Expr
 
 
 class Around(TensorLike):
@@ -21,6 +22,10 @@ class Around(TensorLike):
     @property
     def fill_value(self) -> Any:
         return self.inner.fill_value
+
+    @property
+    def shifts(self) -> tuple[Expr, ...]:
+        return self.inner.shifts
 
     @property
     def root(self) -> BoundTensor | None:

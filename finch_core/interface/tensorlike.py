@@ -60,6 +60,12 @@ class TensorLike:
         raise NotImplementedError
 
     @property
+    def shifts(self) -> tuple[Expr, ...]:
+        """Numbers of the caller's by which dimensions are shifted whose indices nothing bounds: a
+        program refuses those that are too far from 0 for the sums to be representable."""
+        return ()
+
+    @property
     def keeps_apart(self) -> bool:
         """Whether different indices are of different elements; parallel loops write no other."""
         return False

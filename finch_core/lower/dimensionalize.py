@@ -50,6 +50,7 @@ from finch_core.ir.expressions import (
     Literal,
     Modified,
     Var,
+    lift,
 )
 from finch_core.ir.program import Declare, Define, Extent, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.ir.python_code import is_permissive
@@ -178,6 +179,7 @@ class _Dimensionalizer:
                     span=node.span,
                     hint="install the plugin that handles it, or remove it",
                 )
+        self.not_far(node)
         places = zip(node.indices, node.tensor.dims, self.dims_of(node), strict=True)
         for k, (index, extent, dim) in enumerate(places):
             if dim is None or not isinstance(index, Index):
@@ -198,6 +200,15 @@ class _Dimensionalizer:
                 says = not written or bool(dim.known)  # else its size is that of the range
                 known = Known(index, ZERO, None, what, node.span)
                 self.indexed(index, known if says else None, extent, written)
+
+    def not_far(self, node: Access) -> None:
+        """Check that an index that may be out of bounds is not shifted so far that it wraps."""
+        for shift in node.tensor.shifts:
+            if isinstance(shift, Literal) and abs(shift.value) <= FAR:
+                continue
+            for k, ends in enumerate(((shift, lift(FAR)), (lift(-FAR), shift))):
+                message = f"an index that may be out of bounds is shifted by {{{k}}}"
+                self.unit.checks.append(Check(*ends, message, node.span, "<=", hint=_FAR))
 
     def what(self, node: Access, k: int, index: Index) -> str:
         """How a message names a dimension: that of the argument, if the access is of the argument
@@ -401,6 +412,8 @@ def _is_shift(terms: list[tuple[int, Expr]]) -> bool:
     return len(parts) == 1 and parts[0][0] == 1 and isinstance(parts[0][1], Index)
 
 
+FAR = 2**62
+_FAR = "shift it by at most 2**62"
 _UNDECLARED = (
     "{0} is updated without a declaration, and so keeps its size; write {0}[...] = 0 first"
 )

@@ -28,6 +28,8 @@ from finch_core.ir.expressions import (
 from finch_core.ir.program import Extent
 from finch_core.symbolic.prover import split
 
+GREATEST = int(np.iinfo(INTP).max)
+
 
 def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr | None]:
     """The extent of a range, from its least index up to its greatest, and its step (None: 1).
@@ -35,6 +37,7 @@ def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr
     if extent.step is None:
         return extent, None
     start, stop, step = map(_wide, (extent.start, extent.stop, extent.step))
+    step = _negatable(step)
     if isinstance(step, Literal):
         return (_upwards if step.value > 0 else _downwards)(start, stop, step, given), step
     up, down = _upwards(start, stop, step, given), _downwards(start, stop, step, given)
@@ -47,8 +50,7 @@ def held(end: Expr, type: Type) -> Expr:
     any. (Parameters are checked before the program runs.)"""
     if concrete(type) != np.uint64 or isinstance(end, (Var, Literal)):
         return end
-    greatest = Literal(int(np.iinfo(INTP).max), np.dtype(np.uint64))
-    return Cast(call(prim.minimum_, end, greatest), INTP)
+    return Cast(call(prim.minimum_, end, Literal(GREATEST, np.dtype(np.uint64))), INTP)
 
 
 def is_unit(extent: Extent) -> bool:
@@ -101,6 +103,13 @@ def _multiple(length: Expr, size: Expr) -> Expr:
 def _plus(expr: Expr, number: int) -> Expr:
     atom, offset = split(expr)
     return atom + (offset + number) if offset + number else atom
+
+
+def _negatable(step: Expr) -> Expr:
+    """A step that is the same for all ranges, and that an int64 holds without its sign."""
+    if isinstance(step, Literal):
+        return lift(max(int(step.value), -GREATEST))
+    return call(prim.maximum_, step, Literal(-GREATEST, INTP))
 
 
 def _wide(expr: Expr) -> Expr:

@@ -430,3 +430,14 @@ def test_another_band_runs_the_same_code() -> None:
         expected = (A * ((lo <= j - i) & (j - i <= hi))).sum()
         assert program(Scalar(0.0), A, BandMask(lo, hi)).value == expected
     assert len({BandMask(n, n).signature for n in range(3)}) == 1
+
+
+@pytest.mark.parametrize("lo", [-(2**63), -(2**63) + 1, 0, 2**63 - 1])
+@pytest.mark.parametrize("hi", [-(2**63), -1, 2**63 - 2, 2**63 - 1])
+def test_a_band_may_be_without_end(lo: int, hi: int) -> None:
+    A = np.arange(1.0, 26.0).reshape(5, 5)
+    distance = np.subtract.outer(np.arange(5), np.arange(5)).T
+    expected = (A * ((lo <= distance) & (distance <= hi))).sum()
+    for backend in BACKENDS:
+        for data in (A, Tensor(Dense(SparseList(Element(0.0))), A)):
+            assert on(backend, masked)(Scalar(0.0), data, BandMask(lo, hi)).value == expected

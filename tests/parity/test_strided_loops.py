@@ -229,6 +229,16 @@ def backwards_by_one(y, n, m):
         y[i] += 1
 
 
+def any_step(y, n, step):
+    for i in range(n, 4, step):
+        y[i] += 1
+
+
+def least_step(y, n, m):
+    for i in range(n, m, -(2**63)):
+        y[i] += 1
+
+
 U, LEAST, GREATEST = np.uint64, -(2**63), 2**63 - 1
 
 
@@ -254,6 +264,11 @@ U, LEAST, GREATEST = np.uint64, -(2**63), 2**63 - 1
         (backwards_by_one, 5, LEAST + 2, []),
         (backwards_by_one, GREATEST, LEAST, []),
         (backwards_by_one, 2, 5, [2, 3, 4]),
+        (any_step, 0, LEAST, []),  # no int64 holds 2**63
+        (any_step, 7, LEAST, [7]),
+        (any_step, 3, GREATEST, [3]),
+        (least_step, 0, 5, []),
+        (least_step, 5, -3, [5]),
     ],
 )
 @pytest.mark.parametrize("backend", BACKENDS)
