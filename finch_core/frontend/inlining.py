@@ -27,6 +27,9 @@ from finch_core.records import frozen
 
 Values = Mapping[str, Expr]
 
+MOST_NODES = 20_000
+"""The greatest size of an expression that a function becomes: calls of calls multiply."""
+
 
 @frozen
 class InlineParser(ExpressionParser):
@@ -209,6 +212,11 @@ class _Inliner:
         result = self.run(source.node.body, values)
         if not isinstance(result, Expr):
             self.parser.context.refuse(source.node, "it does not always return a value")
+        if _size(result) > MOST_NODES:
+            self.parser.context.refuse(
+                source.node, f"it becomes an expression of more than {MOST_NODES:,} operations",
+                "what it uses more than once is repeated: assign it to a variable of the kernel",
+            )  # fmt: skip
         return result
 
     def run(self, body: list[ast.stmt], values: Values) -> Expr | Values:
@@ -290,6 +298,19 @@ class _Inliner:
 
 def _scope(values: Values) -> Scope:
     return Scope(None, {name: Binding("variable", None, v) for name, v in values.items()})
+
+
+def _size(expr: Expr) -> int:
+    """The nodes of an expression as a tree; a part that occurs twice is counted once, and added
+    twice."""
+    sizes: dict[int, int] = {}
+
+    def size(part: Expr) -> int:
+        if id(part) not in sizes:
+            sizes[id(part)] = 1 + sum(map(size, part.children))
+        return sizes[id(part)]
+
+    return size(expr)
 
 
 def _returns(node: ast.stmt) -> bool:

@@ -21,7 +21,7 @@ REFUSALS: dict[str, tuple[str, type[Exception], str]] = {
     "a name without a value": ("KernelSyntaxError", SyntaxError, "syntax_name_unset"),
     "an index used outside its loop": ("KernelSyntaxError", SyntaxError, "syntax_index_outside"),
     "a function that cannot be inlined": (
-        "KernelSyntaxError", SyntaxError, "syntax_inline_loop syntax_inline_recursion"
+        "KernelSyntaxError", SyntaxError, "syntax_inline_loop syntax_inline_recursion syntax_inline_size",
     ),
     "a tensor read and updated within one statement below its scope": (
         "LifecycleError", RuntimeError, "read_and_updated read_by_walking"
