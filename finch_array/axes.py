@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from finch_core.errors import DimensionMismatch, OutOfBounds
+from finch_core.runtime.wrapping import whole
 
 
 def axis_of(axis: Any, ndim: int) -> int:
-    """``axis`` as an int from 0. Raises ``OutOfBounds`` for one that there is not."""
-    found = operator.index(axis)
+    """``axis`` as an int from 0. Raises ``OutOfBounds`` for one that there is not, and
+    ``FormatError``, a ``TypeError``, for what is no integer."""
+    found = axis if axis.__class__ is int else whole(axis, "an axis")
     if not -ndim <= found < ndim:
         raise OutOfBounds(f"axis {found} is out of bounds for an array of {ndim} dimensions")
     return found % ndim
@@ -29,9 +30,10 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
-    """A shape, or one size, as a tuple of ints."""
+    """A shape, or one size, as a tuple of ints. Raises ``FormatError``, a ``TypeError``, for a size
+    that is no integer."""
     given = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(operator.index(n) for n in given)
+    return tuple([n if n.__class__ is int else whole(n, "a size") for n in given])
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

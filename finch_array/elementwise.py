@@ -19,18 +19,20 @@ from finch_array.operands import NUMBERS, has_memory, is_lazy, kind_of, operand,
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
+from finch_core.errors import FormatError
 from finch_core.frontend.inlining import expression_of
 from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
-from finch_core.ir.operators import Operator, cast_value, operator_for
+from finch_core.ir.operators import REMEDY, Operator, cast_value, operator_for
 from finch_core.ir.program import Loop, Program, Stored, Update
 from finch_core.records import define, evolve
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.tensor import Tensor
 
+BITWISE = {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"}
 MOST = 256
 """The most fills that a function remembers: more would not stay in the processor's cache."""
 
@@ -87,7 +89,17 @@ class Elementwise:
             wider = self._widened(operands)
             if wider is None:
                 raise
+        except TypeError as error:
+            if not str(error).startswith("ufunc "):
+                raise
+            raise self._undefined(operands) from None
         return self._called(wider)
+
+    def _undefined(self, operands: Sequence[Any]) -> FormatError:
+        """The error for dtypes for which NumPy's function has no loop."""
+        kinds = [(np.asarray(x) if isinstance(x, NUMBERS) else x).dtype.name for x in operands]
+        hint = "compare first, as in (A > 0) & (B > 0)" if self.__name__ in BITWISE else REMEDY
+        return FormatError(f"{self.__name__} is not defined on {' and '.join(kinds)}", hint=hint)
 
     def _called(self, operands: list[Any]) -> Any:
         arrays = [k for k, x in enumerate(operands) if not isinstance(x, NUMBERS)]

@@ -28,7 +28,7 @@ class Map:
         passed = [Number(x) for x in numbers]
         key = (out.dtype, values.dtype, *[x.signature for x in passed])
         known = self._known.get(key)
-        if known is None or not values.flags.carray:
+        if known is None or not values.flags.carray or not known[0].suits(out.size, out.nbytes):
             self.kernel(out, values, *numbers)
             if known is None:
                 self._remember(key, out, values, passed)
@@ -53,7 +53,7 @@ class Map:
         free.append((records, first, second))
 
     def _remember(self, key: Any, out: Any, values: Any, passed: Sequence[Number]) -> None:
-        """Remember what has been compiled, if it is for good."""
+        """Remember what has been compiled."""
         if any(x.kind not in PLAIN for x in passed) or out.dtype.kind not in PLAIN:
             return
         if values.dtype.kind not in PLAIN or not values.flags.carray:
@@ -64,7 +64,7 @@ class Map:
         ]
         assert all(isinstance(x.signature, TensorSignature) for x in arrays)
         specialized = self.kernel.specialized([*arrays, *passed])
-        if specialized is not None and not specialized.is_draft:
+        if specialized is not None:
             self._known[key] = specialized, []
 
 

@@ -123,7 +123,9 @@ def sizes_of(
                     sizes[name] = n
                 elif exact or n not in (1, known):
                     told = ", ".join(str(a.shape) for a in operands if not isinstance(a, NUMBERS))
-                    raise DimensionMismatch(f"{request.name} of arrays of shapes {told}")
+                    raise DimensionMismatch(
+                        f"{request.name} of arrays of shapes {told}: {known} and {n} do not agree"
+                    )
     for names in () if settled else request.inputs:
         for name in names:
             if name not in sizes and name not in fixed:

@@ -107,8 +107,11 @@ def _matmul_of(a: Any, b: Any) -> Product | None:
 
 
 def _dense_matmul(a: Any, b: Any) -> Any:
-    if a.shape[-1] != b.shape[-1 if b.ndim == 1 else -2]:
-        raise DimensionMismatch(f"matmul of arrays of shapes {a.shape} and {b.shape}")
+    n, m = a.shape[-1], b.shape[-1 if b.ndim == 1 else -2]
+    if n != m:
+        raise DimensionMismatch(
+            f"matmul of arrays of shapes {a.shape}, {b.shape}: {n} and {m} do not agree"
+        )
     return array_of(np.asarray(np.matmul(a.to_numpy(), b.to_numpy())))
 
 

@@ -71,7 +71,7 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
     ndim = array.ndim
     place = 0 if axis is None else axis_of(axis, ndim)
     if (array.size if axis is None else array.shape[place]) == 0:
-        raise ValueError("the greatest or least of no elements")
+        raise ValueError(f"{'argmax' if greatest else 'argmin'} of no elements")
     found: Any
     if is_dense(array) or not ndim:
         found = (np.argmax if greatest else np.argmin)(array.to_numpy(), axis=axis)
@@ -90,8 +90,11 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     """Where to insert the elements of ``x2`` into the sorted vector ``x1``: int64, in the shape of
-    ``x2``."""
-    keys, sought = array_operand(x1).to_numpy(), array_operand(x2).to_numpy()
+    ``x2``. Raises ``DimensionMismatch`` unless ``x1`` is a vector."""
+    given = array_operand(x1)
+    if given.ndim != 1:
+        raise DimensionMismatch(f"searchsorted in an array of shape {given.shape}: not a vector")
+    keys, sought = given.to_numpy(), array_operand(x2).to_numpy()
     order = None if sorter is None else array_operand(sorter).to_numpy()
     return array_of(np.asarray(np.searchsorted(keys, sought, side, order)))  # type: ignore[call-overload]
 

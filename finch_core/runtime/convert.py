@@ -373,8 +373,8 @@ def from_coordinates(
     """
     shape = checked_shape(shape, format.ndim)
     arrays = [np.asarray(c) for c in coords]
-    arrays = [a if a.dtype.kind == "i" else a.astype(np.intp) for a in arrays]
     check_range(shape, arrays)
+    arrays = [a if a.dtype.kind == "i" else a.astype(np.intp) for a in arrays]
     if owned:
         coords.clear()
     values = np.asarray(values)

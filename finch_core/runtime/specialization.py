@@ -195,6 +195,11 @@ class Specialization:
         """Whether the kernel will be compiled again."""
         return self._is_draft
 
+    def suits(self, length: int, nbytes: int) -> bool:
+        """Whether this is no draft, or will do for arrays of this length and so many bytes."""
+        small = self.lowered.options.small
+        return not self._is_draft or (length <= small.extent and 4 * nbytes <= small.bytes)
+
     @property
     def has_records(self) -> bool:
         """Whether each argument is one word, the address of a record."""

@@ -165,7 +165,8 @@ def tensor_of(data: Any) -> Any:
 
 
 class Signed:
-    """A wrapper that is pickled without its signature, which each process interns for itself."""
+    """What wrappers have in common as arguments: they are pickled without their signatures, which
+    each process interns for itself, and have no memory of their own."""
 
     def sign(self) -> None:
         """Set the signature by the other attributes."""
@@ -177,6 +178,14 @@ class Signed:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self.sign()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("format", "buffers"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise AttributeError(
+            f"a view has no {name} of its own: ask what it is a view of, .tensor.{name}, or a "
+            f"copy, .copy().{name}"
+        )
 
 
 class WrapperTensor(Signed, ArrayMethods):

@@ -109,3 +109,36 @@ def test_what_is_permuted_is_copied_and_given_to_scipy():
 def test_messages_say_what_would_work(call, error, text):
     with pytest.raises(error, match=text.replace("|", r"\|") if "&" in text else text):
         call(fa.asarray(np.eye(3)))
+
+
+A = fa.asarray(np.eye(4, 5), format=Dense(SparseList(Element(0.0))))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: fa.sum(A, axis="x"), TypeError, "an axis is an integer, not str 'x'"),
+        (lambda: fa.zeros((2.5, 2)), TypeError, "a size is an integer, not float 2.5"),
+        (lambda: fa.searchsorted(A, [1.0]), ValueError, r"shape \(4, 5\): not a vector"),
+        (lambda: A & A, TypeError, "bitwise_and is not defined on float64 and float64"),
+        (lambda: A & 1, TypeError, r"not defined on float64 and int64\n  hint: compare first"),
+        (lambda: A + A.T, ValueError, r"add of arrays of shapes \(4, 5\), \(5, 4\): 4 and 5"),
+        (lambda: A @ A, ValueError, "matmul of arrays .* 5 and 4 do not agree"),
+        (lambda: fa.argmin(A[:0], axis=0), ValueError, "argmin of no elements"),
+        (lambda: A.T.format, AttributeError, r"no format of its own: .* \.tensor\.format"),
+        (lambda: A.T.nonsense, AttributeError, "has no attribute 'nonsense'"),
+        (lambda: fa.from_coo((np.array([2**63], np.uint64),), np.ones(1), (3,)), TypeError,
+         "index 9223372036854775808 of dimension 0"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_is_wrong(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_draft_over_values_is_replaced_where_arrays_are_long():
+    """The first calls run a draft; a long array has the optimised kernel from the first one on."""
+    for length in (5, 300_000, 7):
+        plain = np.arange(float(length))
+        found = fa.asarray(plain, format=SparseList(Element(0.0))) * 3.25
+        np.testing.assert_array_equal(found.to_numpy(), plain * 3.25)
