@@ -20,7 +20,7 @@ from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.records import evolve
-from finch_core.runtime.compressed import compressed_fields
+from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.convert import compressed_tensor, stored_coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers.swizzle import SwizzleTensor
@@ -356,16 +356,8 @@ def _radix_order(places: Any, stop: int) -> Any:
 
 def _rows(shape: Sequence[int], coords: list[Any], values: Any, fill: Any, index: Any) -> Tensor:
     """A tensor from sorted coordinates, dense in the first dimension."""
-    starts = np.zeros(shape[0] + 1, np.intp)
-    if len(shape) == 2:  # as is most of what is made
-        np.add.accumulate(np.bincount(coords[0], minlength=shape[0]), out=starts[1:])
-        columns = {"ptr": starts, "idx": np.ascontiguousarray(coords[1])}
-        return compressed_tensor(shape, [{}, columns, {"val": values}], fill, index)
-    rows, columns, *rest = compressed_fields(coords, values)
-    ends = columns["ptr"]
-    starts[rows["idx"] + 1] = ends[1:] - ends[:-1]
-    columns["ptr"] = np.add.accumulate(starts)
-    return compressed_tensor(shape, [{}, columns, *rest], fill, index)
+    fields = fields_below_rows(shape[0], coords, values)
+    return compressed_tensor(shape, [{}, *fields], fill, index)
 
 
 def numpy_of(value: Any) -> Any:

@@ -39,6 +39,21 @@ def compressed_fields(coords: list[Any], values: Any) -> list[dict[str, Any]]:
     return found
 
 
+def fields_below_rows(rows: int, coords: list[Any], values: Any) -> list[dict[str, Any]]:
+    """``compressed_fields`` of so many rows, which are not compressed: those of the levels below
+    them. The first of ``coords`` has the row of each value."""
+    starts = np.zeros(rows + 1, np.intp)
+    if len(coords) == 2:  # as is most of what is made
+        np.add.accumulate(np.bincount(coords[0], minlength=rows), out=starts[1:])
+        columns = {"ptr": starts, "idx": np.ascontiguousarray(coords[1])}
+        return [columns, {"val": values}]
+    stored, columns, *rest = compressed_fields(coords, values)
+    ends = columns["ptr"]
+    starts[stored["idx"] + 1] = ends[1:] - ends[:-1]
+    columns["ptr"] = np.add.accumulate(starts)
+    return [columns, *rest]
+
+
 def format_of(dense: Sequence[bool], fill: Any, dtype: Any, index: Any = np.int64) -> Format:
     """The format of levels that are dense, or else compressed, with indices and positions of dtype
     ``index``."""
@@ -51,4 +66,4 @@ def format_of(dense: Sequence[bool], fill: Any, dtype: Any, index: Any = np.int6
     return format
 
 
-__all__ = ["compressed_fields", "coordinate_format", "format_of"]
+__all__ = ["compressed_fields", "coordinate_format", "fields_below_rows", "format_of"]

@@ -26,6 +26,12 @@ from finch_core.runtime.arrays import from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.compressed import compressed_fields, coordinate_format, format_of
 from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.lists import (
+    array_of_lists,
+    coordinates_of_lists,
+    fields_from_array,
+    is_dense,
+)
 from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
@@ -170,6 +176,9 @@ def convert_into(out: Tensor, data: Any) -> None:
         source = _in_order(source)
     key = out.signature, source.signature, os.environ.get(VARIABLE)
     kernel = _copying.get(key)
+    if kernel is None and (fields := fields_from_array(out, source)) is not None:
+        out.set_fields(source.shape, fields)
+        return
     if kernel is None:
         if len(_copying) >= MOST_FORMATS:
             _copying.clear()
@@ -280,7 +289,7 @@ def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the stored indices (one array for each dimension, sorted) and the stored values of
     a tensor; of formats that store ranges of indices, elements equal to the fill are left out."""
-    found = _coordinates_of_lists(tensor)
+    found = coordinates_of_lists(tensor)
     if found is not None:
         return found
     coords: list[Any] = []
@@ -293,51 +302,6 @@ def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
         coords = [np.repeat(c, counts) for c in coords]
         coords.append(compressed.arrays[below["idx"].number][:stored])
     return tensor.shape, coords, compressed.arrays[levels[-1]["val"].number][:stored]
-
-
-def _coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any] | None:
-    """``stored_coordinates`` of dense levels around sorted lists, from the buffers: no kernel is
-    compiled for it. None for other formats."""
-    if not isinstance(tensor, Tensor):
-        return None
-    try:
-        lists = _lists[tensor.signature]
-    except KeyError:
-        if len(_lists) >= MOST_FORMATS:
-            _lists.clear()
-        lists = _lists[tensor.signature] = _lists_of(tensor)
-    if lists is None:
-        return None
-    dense, parts, number = lists
-    shape, arrays = tensor.shape, tensor.arrays
-    stored = math.prod(shape[:dense])
-    coords = [np.arange(stored)][:dense]
-    if dense > 1:
-        coords = list(np.unravel_index(coords[0], shape[:dense]))
-    for pointer, index in parts:
-        ends = arrays[pointer][: stored + 1]
-        counts = ends[1:] - ends[:-1]
-        coords = [c.repeat(counts) for c in coords]
-        stored = int(ends[-1]) if ends.size else 0
-        coords.append(arrays[index][:stored].astype(np.intp))
-    return shape, coords, arrays[number][:stored].copy()
-
-
-Lists = tuple[int, Sequence[tuple[int, int]], int]
-"""How many levels are dense, the numbers of the buffers of each list inside of them (where its
-fibers end, and indices), and that of the values."""
-_lists: dict[Any, Lists | None] = {}
-
-
-def _lists_of(tensor: Tensor) -> Lists | None:
-    """The lists of tensors like this one; None for those of other levels."""
-    *layouts, leaf = [getattr(level, "layout", "") for level in tensor.format.levels()]
-    dense = next((k for k, layout in enumerate(layouts) if layout != "dense"), len(layouts))
-    inner = tensor.layout.fields[dense:-1]
-    if leaf != "values" or not inner or set(layouts[dense:]) != {"compressed"}:
-        return None
-    parts = [(fields["ptr"].number, fields["idx"].number) for fields in inner]
-    return dense, parts, tensor.layout.fields[-1]["val"].number
 
 
 def _copied_as(build: Callable[[int, Any, Any], Format], tensor: Any) -> Tensor:
@@ -445,9 +409,10 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
 
     Raises ``OutOfMemory`` if it does not fit in memory.
     """
-    levels = tensor.format.levels()
-    layouts = [getattr(level, "layout", "") for level in levels]
-    if layouts != ["dense"] * tensor.ndim + ["values"]:
+    if not is_dense(tensor):
+        found = array_of_lists(tensor)
+        if found is not None:
+            return found
         try:
             tensor = _copied_as(dense_format, tensor)
         except OutOfMemory as error:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor
-from finch_core.runtime import convert
+from finch_core.runtime import convert, lists
 from finch_levels import Dense, Element, SparseList
 
 
@@ -19,12 +19,12 @@ def test_they_are_read_from_the_buffers(ndim, index, monkeypatch):
         for k in range(ndim):
             format = SparseList(format, index=index) if k < ndim - dense else Dense(format)
         tensor = Tensor(format, rng.integers(0, 3, shape).astype(float))
-        found = convert._coordinates_of_lists(tensor)
-        monkeypatch.setattr(convert, "_coordinates_of_lists", lambda tensor: None)
+        found = lists.coordinates_of_lists(tensor)
+        monkeypatch.setattr(convert, "coordinates_of_lists", lambda tensor: None)
         wanted = convert.stored_coordinates(tensor)
         monkeypatch.undo()
         assert found[0] == wanted[0] == shape
         for mine, other in zip([*found[1], found[2]], [*wanted[1], wanted[2]], strict=True):
             np.testing.assert_array_equal(mine, other, strict=True)
             assert not any(np.shares_memory(mine, own) for own in tensor.buffers.values())
-    assert convert._coordinates_of_lists(Tensor(Dense(Element(0.0)), np.ones(3))) is None
+    assert lists.coordinates_of_lists(Tensor(Dense(Element(0.0)), np.ones(3))) is None
