@@ -153,13 +153,10 @@ def _places(array: Any, index: Any, parts: Parts | None) -> tuple[list[Any], tup
     if parts is None:
         places = true_places(array_of(index))
         return places, (len(places[0]),)
-    grids, full = positions(parts.items, array.shape)
+    grids, full = positions(parts, array.shape)
     if math.prod(full) > np.iinfo(np.intp).max // 16:
         raise DimensionMismatch(f"a part of shape {full} is too large to be assigned")
-    shape = list(full)
-    for place in parts.new:
-        shape.insert(place, 1)
-    return [np.ascontiguousarray(g).reshape(-1) for g in grids], tuple(shape)
+    return [np.ascontiguousarray(g).reshape(-1) for g in grids], full
 
 
 def _values_at(array: Any, value: Any, places: Any, shape: tuple[int, ...], mask: bool) -> Any:

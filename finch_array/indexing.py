@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from finch_array.axes import axis_of
-from finch_array.indices import Parts, checked_item, parts_of
+from finch_array.indices import APART, Parts, checked_item, parts_of
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
@@ -47,7 +47,7 @@ def getitem(x: Any, index: Any) -> Any:
         return _basic(array, items, ())
     parts = parts_of(index, array.shape)
     if any(item.__class__ is np.ndarray for item in parts.items):
-        return _advanced(array, parts, index)
+        return _advanced(array, parts)
     return _basic(array, parts.items, parts.new)
 
 
@@ -208,15 +208,13 @@ def _with_new(array: Any, new: Sequence[int]) -> Any:
     return reshape(array_of(array), tuple(shape))
 
 
-def _advanced(array: Any, parts: Parts, index: Any) -> Any:
+def _advanced(array: Any, parts: Parts) -> Any:
     """Integer arrays: stored elements are chosen by their coordinates; where every element is
     stored, those at the coordinates of the result are gathered."""
     if has_gaps(array):
         return _chosen(array, parts)
-    grids, shape = positions(parts.items, array.shape)
-    found = gathered(array, [g.reshape(-1) for g in grids]).reshape(shape)
-    order = _numpy_order(index, array.shape)
-    return array_of(np.ascontiguousarray(found.reshape(order)) if order != shape else found)
+    grids, shape = positions(parts, array.shape)
+    return array_of(gathered(array, [g.reshape(-1) for g in grids]).reshape(shape))
 
 
 def _chosen(array: Any, parts: Parts) -> Any:
@@ -261,17 +259,20 @@ def _result_dimensions(widths: tuple[int | None, ...]) -> tuple[list[int], list[
     slice; and the dimensions of its result, in NumPy's order: the numbers of those that are sliced,
     None for new ones, and once ``"joint"`` for all of the arrays."""
     arrays: list[int] = []
-    found: list[Any] = []
+    rest: list[Any] = []
+    places = []
     dimension = 0
-    for n in widths:
+    for place, n in enumerate(widths):
+        if n == APART:
+            continue
         if n:
             arrays += range(dimension, dimension + n)
-        found.append("joint" if n else None if n is None else dimension)
+            places.append((place, len(rest)))
+        else:
+            rest.append(None if n is None else dimension)
         dimension += n if n else n is not None
-    first = found.index("joint")
-    rest = [x for x in found if x != "joint"]
-    together = found[first : first + len(found) - len(rest)].count("joint") == found.count("joint")
-    at = first if together else 0
+    together = places and places[-1][0] - places[0][0] == len(places) - 1
+    at = places[0][1] if together else 0
     return arrays, [*rest[:at], "joint", *rest[at:]]
 
 
@@ -291,34 +292,26 @@ def _matches_in_order(own: Any, sought: Any) -> tuple[Any, Any]:
     return first.repeat(count) + np.arange(len(place)), place
 
 
-def _numpy_order(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that NumPy gives an index of an array of this shape."""
-    model = np.broadcast_to(np.zeros((), bool), shape)
-    return tuple(model[_plain(index)].shape)
-
-
-def positions(items: Sequence[Any], shape: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
-    """For each dimension, the indices of the elements that items choose, as arrays of one shape in
-    NumPy's order of dimensions."""
-    arrays = [k for k, x in enumerate(items) if isinstance(x, (int, np.ndarray))]
-    together = arrays == list(range(arrays[0], arrays[-1] + 1)) if arrays else True
-    joint = np.broadcast_shapes(*(np.shape(items[k]) for k in arrays)) if arrays else ()
-    ranges = [
-        np.arange(*x.indices(n)) if isinstance(x, slice) else None
-        for x, n in zip(items, shape, strict=True)
-    ]
-    dims: list[int] = [len(r) for r in ranges if r is not None]
-    before = sum(r is not None for r in ranges[: arrays[0]]) if arrays and together else 0
-    full = (*dims[:before], *joint, *dims[before:])
-    grids, slot = [], 0
-    for item, values in zip(items, ranges, strict=True):
-        if values is None:
-            grids.append(_spread(np.broadcast_to(item, joint), before, full))
+def positions(parts: Parts, shape: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
+    """For each dimension, the indices of the elements that an index chooses, as arrays of the shape
+    of its result, and that shape."""
+    arrays, dimensions = _result_dimensions(parts.widths)
+    joint = np.broadcast_shapes(*(np.shape(parts.items[k]) for k in arrays))
+    values = {k: np.broadcast_to(parts.items[k], joint) for k in arrays}
+    places = dict.fromkeys(arrays, 0)
+    full: list[int] = []
+    for item in dimensions:
+        if item == "joint":
+            places |= dict.fromkeys(arrays, len(full))
+            full += joint
+        elif item is None:
+            full.append(1)
         else:
-            place = slot if slot < before else slot + len(joint)
-            grids.append(_spread(values, place, full))
-            slot += 1
-    return grids, full
+            values[item] = np.arange(*parts.items[item].indices(shape[item]))
+            places[item] = len(full)
+            full.append(len(values[item]))
+    result = tuple(full)
+    return [_spread(values[k], places[k], result) for k in range(len(shape))], result
 
 
 def _spread(values: Any, place: int, full: tuple[int, ...]) -> Any:

@@ -9,12 +9,17 @@ import numpy as np
 from finch_core.errors import FormatError, OutOfBounds
 from finch_core.records import frozen
 
+APART = -1
+"""The width of a ``...`` that stands for no dimension: arrays before and behind it are not next to
+each other."""
+
 
 @frozen(eq=False)
 class Parts:
     """An index taken apart: one item (an int, a slice or an array of integers) for each dimension
     of the array, and where the result has new dimensions of 1. ``widths`` are those of what was
-    given, in turn: 0 of a slice, None of a new dimension."""
+    given, in turn: 0 of a slice, None of a new dimension, ``APART`` of a ``...`` for no dimension.
+    """
 
     items: tuple[Any, ...]
     new: tuple[int, ...]
@@ -31,7 +36,8 @@ def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
 
 
 def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
-    """The items of an index, with slices in the place of ``...`` and at the end.
+    """The items of an index, with slices in the place of ``...`` and at the end; a ``...`` for no
+    dimension stays.
 
     Raises ``OutOfBounds`` for more items than dimensions, or a second ``...``.
     """
@@ -46,7 +52,7 @@ def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
     if used > len(shape):
         raise OutOfBounds(f"{used} indices for an array of {len(shape)} dimensions")
     at = dots[0] if dots else len(given)
-    given[at : at + 1] = [slice(None)] * (len(shape) - used)
+    given[at : at + 1] = [slice(None)] * (len(shape) - used) or [Ellipsis][: len(dots)]
     return given
 
 
@@ -87,6 +93,8 @@ def _placed(given: list[Any], shape: tuple[int, ...]) -> Parts:
             new.append(place)
             widths.append(None)
             place += 1
+        elif x is Ellipsis:
+            widths.append(APART)
         elif x.__class__ is slice:
             items.append(x)
             widths.append(0)

@@ -9,15 +9,14 @@ from typing import Any
 
 from finch_core.errors import FormatError
 from finch_core.frontend.assignments import AssignmentParser, scope_free
-from finch_core.frontend.expressions import literal, negate
+from finch_core.frontend.expressions import literal
 from finch_core.frontend.functions import _ as WHOLE
 from finch_core.frontend.functions import freeze, parallel, swap, thaw
 from finch_core.frontend.kernel_calls import before, inline_kernel, is_kernel
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
-from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Call, Expr, Index, Literal
+from finch_core.ir.expressions import Expr, Index, Literal
 from finch_core.ir.program import (
     BREAK,
     CONTINUE,
@@ -35,7 +34,7 @@ from finch_core.ir.program import (
     While,
     leaves,
 )
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 
 @frozen
@@ -208,19 +207,13 @@ class StatementParser(AssignmentParser):
         return found
 
     def reversed(self, node: ast.Call, scope: Scope) -> Extent:
-        """The range with the same numbers in reverse, as ``range`` itself would give it."""
+        """The range with the same numbers in reverse."""
         over = node.args[0] if len(node.args) == 1 and not node.keywords else node
         if not isinstance(over, ast.Call) or not self.calls(over, builtins.range, scope):
             self.context.refuse(
                 node, "only a range can be reversed", "write 'reversed(range(a, b))'"
             )
-        forward, one = self.range(over, scope), literal(1)
-        start, stop, step = forward.start, forward.stop, forward.step
-        if step is None:
-            return Extent(minus(stop, one), minus(start, one), literal(-1))
-        turns = Call(prim.floordiv, (minus(minus(stop, start), sign(step)), step))
-        last = Call(prim.add, (start, Call(prim.mul, (turns, step))))
-        return Extent(last, minus(start, step), negate(step))
+        return evolve(self.range(over, scope), backwards=True)
 
     def branch(self, node: ast.If, scope: Scope) -> list[Stmt]:
         cond = self.expressions.condition(node.test, scope)
@@ -278,21 +271,6 @@ _HANDLERS: dict[type[ast.AST], Any] = {
 def sequence(statements: list[Stmt]) -> Stmt:
     """One statement by itself, or several in order."""
     return statements[0] if len(statements) == 1 else Sequential(tuple(statements))
-
-
-def minus(first: Expr, second: Expr) -> Expr:
-    """The difference of two expressions."""
-    if isinstance(first, Literal) and isinstance(second, Literal):
-        return literal(first.value - second.value)
-    return Call(prim.sub, (first, second))
-
-
-def sign(step: Expr) -> Expr:
-    """1 for a positive step, -1 for a negative one."""
-    if isinstance(step, Literal):
-        return literal(1 if step.value > 0 else -1)
-    positive = Call(prim.gt, (step, literal(0)))
-    return Call(prim.ifelse, (positive, literal(1), literal(-1)))
 
 
 def labelled(label: str, stmt: Stmt) -> Stmt:

@@ -63,19 +63,21 @@ class Extent(Expr):
     """EXTENT: the half-open range from ``start`` up to ``stop``.
 
     ``step``: that of a written range, which may run downwards; the pass ``scopes`` replaces it
-    by the ``step`` of the loop.
+    by the ``step`` of the loop. ``backwards``: the numbers of the written range in reverse.
     """
 
     start: Expr
     stop: Expr
     step: Expr | None = None
+    backwards: bool = False
 
     @property
     def children(self) -> tuple[Expr, ...]:
         return (self.start, self.stop, *(() if self.step is None else (self.step,)))
 
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
-        return Extent(*children)
+        start, stop, *step = children
+        return Extent(start, stop, step[0] if step else None, self.backwards)
 
 
 @frozen(order=False)

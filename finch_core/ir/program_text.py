@@ -282,10 +282,11 @@ def _modified(node: Modified) -> tuple[str, int]:
 
 
 def _extent(node: Extent) -> tuple[str, int]:
-    if node.step is not None:
-        return f"range({', '.join(map(expression_text, node.children))})", _ATOM
-    start = "" if node.start == Literal(0, int) else f"{expression_text(node.start)}, "
-    return f"range({start}{expression_text(node.stop)})", _ATOM
+    shown = node.children
+    if node.step is None and node.start == Literal(0, int):
+        shown = shown[1:]
+    text = f"range({', '.join(map(expression_text, shown))})"
+    return f"reversed({text})" if node.backwards else text, _ATOM
 
 
 def _cast(node: Cast) -> tuple[str, int]:

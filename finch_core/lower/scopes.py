@@ -96,7 +96,8 @@ class _Scopes:
                 extent = sized(extent)
                 self.range(stmt.index.name, extent, stmt.span)
                 ends = (held(end, self.type_of(end, stmt.span)) for end in extent.children)
-                extent, step = ascending(Extent(*ends), set(self.unit.scalars.values()))
+                extent = extent.rebuild(tuple(ends))
+                extent, step = ascending(extent, set(self.unit.scalars.values()))
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
             return evolve(stmt, index=index, extent=extent, body=body, step=step)
         if isinstance(stmt, Define):

@@ -2,6 +2,7 @@
 
     range(a, b, 2)                  extent [a, a + 2 * ((b - a - 1) // 2) + 1), step 2
     range(n - 1, -1, -1)            extent [0, n), step -1
+    reversed(range(a, b, 2))        the extent of range(a, b, 2), step -2
 
 So dimensions are compared with the indices that are reached, in whichever direction.
 """
@@ -26,7 +27,8 @@ from finch_core.ir.expressions import (
     lift,
 )
 from finch_core.ir.program import Extent
-from finch_core.symbolic.prover import split
+from finch_core.records import evolve
+from finch_core.symbolic.prover import plus, split
 
 GREATEST = int(np.iinfo(INTP).max)
 
@@ -34,6 +36,10 @@ GREATEST = int(np.iinfo(INTP).max)
 def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr | None]:
     """The extent of a range, from its least index up to its greatest, and its step (None: 1).
     ``given`` are numbers of the caller's, which may be any."""
+    if extent.backwards:
+        found, step = ascending(evolve(extent, backwards=False), given)
+        back = lift(-1) if step is None else negated(step)
+        return Extent(*map(_wide, found.children)), None if back == lift(1) else back
     if extent.step is None:
         return extent, None
     start, stop, step = map(_wide, (extent.start, extent.stop, extent.step))
@@ -67,16 +73,16 @@ def is_positive(step: Expr) -> bool:
 def _upwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if _is_empty(start, stop):
         return Extent(start, start)
-    return Extent(start, _plus(start + _multiple(_length(start, stop, given), step), 1))
+    return Extent(start, plus(start + _multiple(_length(start, stop, given), step), 1))
 
 
 def _downwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if step == lift(-1):
-        return Extent(_plus(stop, 1), _plus(start, 1))
+        return Extent(plus(stop, 1), plus(start, 1))
     if _is_empty(stop, start):
         return Extent(stop, stop)
-    size = lift(-step.value) if isinstance(step, Literal) else lift(0) - step
-    return Extent(start - _multiple(_length(stop, start, given), size), _plus(start, 1))
+    size = negated(step)
+    return Extent(start - _multiple(_length(stop, start, given), size), plus(start, 1))
 
 
 def _is_empty(low: Expr, high: Expr) -> bool:
@@ -100,9 +106,9 @@ def _multiple(length: Expr, size: Expr) -> Expr:
     return ((length - 1) // size) * size
 
 
-def _plus(expr: Expr, number: int) -> Expr:
-    atom, offset = split(expr)
-    return atom + (offset + number) if offset + number else atom
+def negated(step: Expr) -> Expr:
+    """A step in the other direction."""
+    return lift(-int(step.value)) if isinstance(step, Literal) else lift(0) - step
 
 
 def _negatable(step: Expr) -> Expr:

@@ -233,7 +233,9 @@ class _Writer:
             parts = map(self.emitter.emit, node.extent.children)
             ends = ", ".join(f"int({part.text})" for part in parts)
         self.emitter.types[node.index.name] = Code(f"i_{node.index.name}", int)
-        yield f"for i_{node.index.name} in range({ends}):"
+        back = node.extent is not None and node.extent.backwards
+        over = f"reversed(range({ends}))" if back else f"range({ends})"
+        yield f"for i_{node.index.name} in {over}:"
         yield from self.below(node.body)
         if isinstance(node.body, Loop) and BREAK in leaves(node.body):
             yield "    if left:"

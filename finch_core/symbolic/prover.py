@@ -60,6 +60,16 @@ def split(expr: Expr) -> tuple[Expr, int]:
         return expr, offset
 
 
+def plus(expr: Expr, number: int) -> Expr:
+    """An integer expression plus a number, as an int64: what is narrower does not wrap."""
+    atom, offset = split(expr)
+    if not isinstance(atom, Literal) and atom.dtype not in (INTP, int):
+        atom = cast(atom, INTP)
+    if offset + number < 0:
+        return atom - -(offset + number)
+    return atom + (offset + number) if offset + number else atom
+
+
 class Prover:
     """A set of facts, extended within ``assuming`` blocks."""
 

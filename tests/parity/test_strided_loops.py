@@ -277,3 +277,56 @@ def test_ranges_whose_ends_wrap_or_are_extreme(backend, loop, n, m, expected):
     room = np.zeros(30)
     kernel(loop, backend=backend)(room[10:20], n, m)
     assert (np.flatnonzero(room) - 10).tolist() == expected
+
+
+def backwards_by(y, n, m, step):
+    for i in reversed(range(n, m, step)):
+        y[i] += 1
+
+
+def backwards_of_elements(y, n, m):
+    for k in _:
+        for i in reversed(range(n[k], m[k])):
+            y[i] += 1
+
+
+def down_from_elements(y, n, m):
+    for k in _:
+        for i in range(n[k], m[k], -1):
+            y[i] += 1
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint16, np.int32, np.uint64])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ends_and_steps_of_any_width_do_not_wrap(backend, dtype):
+    """Backwards, what lies before the first number may be below the dtype's least one, and what
+    lies behind the last one above its greatest."""
+    run, greatest = kernel(backwards_by, backend=backend), min(np.iinfo(dtype).max, 300)
+    for n, m, step in ((0, 5, 1), (0, 6, 2), (1, 6, 2), (0, 1, 3), (greatest - 7, greatest, 3)):
+        y = np.zeros(301)
+        run(y, dtype(n), dtype(m), dtype(step))
+        assert np.flatnonzero(y).tolist() == list(range(n, m, step))
+    starts, stops = np.array([0, greatest - 2, 3], dtype), np.array([3, greatest, 3], dtype)
+    for loop, ends, counts in (
+        (backwards_of_elements, (starts, stops), (3, 2)),
+        (down_from_elements, (stops, starts), (3, 2)),
+    ):
+        y = np.zeros(301)
+        kernel(loop, backend=backend)(y, *ends)
+        assert y.sum() == sum(counts)
+        assert y.max() == 1
+
+
+def test_reversed_ranges_have_a_text_and_a_reference():
+    @kernel
+    def order(y, n):
+        k = 0
+        for i in reversed(range(n, len(y), 2)):
+            y[k] = i
+            k += 1
+        return k
+
+    y = np.zeros(6)
+    assert order(y, np.uint8(0)) == order.reference(np.zeros(6), np.uint8(0)) == 3
+    assert y.tolist() == [4, 2, 0, 0, 0, 0]
+    assert "reversed(range(n, " in str(order.program)

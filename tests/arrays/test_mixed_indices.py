@@ -1,0 +1,72 @@
+"""Integer arrays, masks, slices, ``...`` and ``None`` in one index: where NumPy puts dimensions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import finch_array as fa
+from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList
+
+E = Element(0.0)
+FORMATS = {
+    2: (Dense(SparseList(E)), SparseList(SparseList(E)), Dense(RunList(E)), Dense(Dense(E))),
+    3: (SparseList(Dense(SparseList(E))), Dense(Dense(SparseByteMap(E)))),
+}
+CHOSEN = (
+    (slice(None), [0, 1, 2], ..., [0, 1, 2]),  # a ... for no dimension keeps them apart
+    (None, [0, 1], ..., [0, 1]),
+    (slice(None), [0, 1, 2], None, [0, 1, 2]),
+    (0, None, [0, 1]),
+    ([[0], [1]], ..., None, [0, 2]),
+    (..., [0, 1], [1, 2], None),
+    (np.array([True, False, True]), ..., 1),
+)
+
+
+def agrees(format, plain, index, rng):
+    array = fa.asarray(plain.copy(), format=format)
+    expected = plain[index]
+    found = np.asarray(array[index])
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+    value = rng.integers(10, 99, expected.shape).astype(float)
+    plain[index] = value
+    array[index] = value
+    np.testing.assert_array_equal(array.to_numpy(), plain)
+
+
+@pytest.mark.parametrize("index", CHOSEN, ids=str)
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_arrays_that_stand_apart(ndim, index):
+    rng = np.random.default_rng(0)
+    plain = rng.integers(0, 3, (3,) * ndim).astype(float)
+    if sum(x is not None and x is not ... for x in index) > ndim:
+        return
+    for format in FORMATS[ndim]:
+        agrees(format, plain, index, rng)
+
+
+def drawn(rng):
+    """One item of an index of a dimension of 3."""
+    return (
+        slice(None), int(rng.integers(-3, 3)), slice(0, 3, 2), slice(None, None, -1),
+        rng.integers(-3, 3, 2), rng.integers(-3, 3, (2, 1)), rng.random(3) < 0.6,
+    )[rng.integers(7)]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_indices(seed):
+    rng = np.random.default_rng(seed)
+    for _draw in range(60):
+        ndim = int(rng.integers(2, 4))
+        items = [drawn(rng) for _k in range(rng.integers(1, ndim + 1))]
+        for other in (None, None, ...):
+            if rng.random() < 0.4:
+                items.insert(rng.integers(len(items) + 1), other)
+        plain, index = rng.integers(0, 3, (3,) * ndim).astype(float), tuple(items)
+        try:
+            plain[index]
+        except IndexError:  # shapes that do not broadcast
+            continue
+        agrees(FORMATS[ndim][rng.integers(len(FORMATS[ndim]))], plain, index, rng)
