@@ -301,6 +301,10 @@ def _whole(name: str, args: Args, result: DType) -> Value:
     return args[0] if result.kind in "biu" else _function(name, args, result)
 
 
+def _to_whole(name: str, args: Args, result: DType) -> Value:
+    return _whole("rint", args, result)
+
+
 def _nan(name: str, args: Args, result: DType) -> Value:
     if args[0].dtype.kind in "biu":
         return Value(c.Name("true" if name == "isfinite" else "false"), result)
@@ -351,6 +355,7 @@ _BUILDERS: dict[str, Builder] = {
     "floor": _whole,
     "ceil": _whole,
     "trunc": _whole,
+    "round": _to_whole,
     "isnan": _nan,
     "isinf": _nan,
     "isfinite": _nan,

@@ -35,11 +35,11 @@ _INT = np.dtype(np.int64)
 
 # Python's rounding gives ints, NumPy's keeps the dtype
 ROUNDING: dict[Any, tuple[Operator, np.dtype[Any] | None]] = {
-    builtins.round: (operator("rint"), _INT),
+    builtins.round: (operator("round"), _INT),
     math.floor: (operator("floor"), _INT),
     math.ceil: (operator("ceil"), _INT),
     math.trunc: (operator("trunc"), _INT),
-    np.round: (operator("rint"), None),
+    np.round: (operator("round"), None),
 }
 REFUSED: dict[Any, tuple[str, str]] = {
     builtins.sum: (

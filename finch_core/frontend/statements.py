@@ -183,7 +183,7 @@ class StatementParser(AssignmentParser):
             return Extent(start, rest[0])
         if rest[1] == literal(0):
             self.context.refuse(node.args[2], "the step of a range cannot be 0")
-        return Extent(start, *rest)
+        return Extent(start, rest[0], rest[1])
 
     def end(self, node: ast.expr, scope: Scope) -> Expr:
         """A part of a range; refused where it is a float, whatever the arguments are."""

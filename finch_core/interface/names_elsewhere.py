@@ -29,15 +29,15 @@ ELSEWHERE = frozenset(_INSTEAD)
 """The names."""
 
 
-class _Elsewhere:
-    """A name that is not there: not for ``hasattr``, either."""
+class Elsewhere:
+    """A name that is not there, not for ``hasattr``, either; and what does the same."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, instead: str) -> None:
+        self.name, self.instead = name, instead
 
     def __get__(self, array: Any, owner: type) -> NoReturn:
         raise AttributeError(
-            f"{owner.__name__!r} object has no attribute {self.name!r}: {_INSTEAD[self.name]}",
+            f"{owner.__name__!r} object has no attribute {self.name!r}: {self.instead}",
             name=self.name,
             obj=array,
         )
@@ -53,7 +53,7 @@ class NamesElsewhere:
 
 
 for _name in ELSEWHERE:
-    setattr(NamesElsewhere, _name, _Elsewhere(_name))
+    setattr(NamesElsewhere, _name, Elsewhere(_name, _INSTEAD[_name]))
 
 
-__all__ = ["ELSEWHERE", "NamesElsewhere"]
+__all__ = ["ELSEWHERE", "Elsewhere", "NamesElsewhere"]

@@ -335,6 +335,20 @@ for _name, _library in _FUNCTIONS.items():
         _name, getattr(np, _name), *_python, library=_library, approximate=_rounds,
         costly=_rounds == "fc",
     )  # fmt: skip
+
+
+def _rounded(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """The typing rule of ``round``: that of ``rint``, but integers stay what they are."""
+    whole = concrete(types[0]).kind in "biu"
+    return (types, types[0]) if whole else by_ufunc(np.rint)(types)
+
+
+def _to_whole(x: Any) -> Any:
+    """The whole number next to ``x``, the even one of two."""
+    return x if np.asarray(x).dtype.kind in "biu" else np.rint(x)
+
+
+register(Operator("round", _to_whole, _rounded, python=(np.round,)))
 arctan2 = _ufunc("arctan2", np.arctan2, math.atan2, library="atan2", approximate="fc", costly=True)
 hypot = _ufunc("hypot", np.hypot, math.hypot, library="hypot", approximate="fc", costly=True)
 copysign = _ufunc("copysign", np.copysign, math.copysign, library="copysign", left_annihilator=zero)

@@ -39,7 +39,8 @@ def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr
     if extent.backwards:
         found, step = ascending(evolve(extent, backwards=False), given)
         back = lift(-1) if step is None else negated(step)
-        return Extent(*map(_wide, found.children)), None if back == lift(1) else back
+        wide = Extent(_wide(found.start), _wide(found.stop))
+        return wide, None if back == lift(1) else back
     if extent.step is None:
         return extent, None
     start, stop, step = map(_wide, (extent.start, extent.stop, extent.step))
@@ -48,7 +49,8 @@ def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr
         return (_upwards if step.value > 0 else _downwards)(start, stop, step, given), step
     up, down = _upwards(start, stop, step, given), _downwards(start, stop, step, given)
     ends = zip(up.children, down.children, strict=True)
-    return Extent(*(call(prim.ifelse, step > 0, *pair) for pair in ends)), step
+    low, high = (call(prim.ifelse, step > 0, *pair) for pair in ends)
+    return Extent(low, high), step
 
 
 def held(end: Expr, type: Type) -> Expr:

@@ -12,6 +12,7 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.interface.around import Around
 from finch_core.interface.array_methods import ArrayMethods
+from finch_core.interface.names_elsewhere import Elsewhere
 from finch_core.interface.signatures import Signature, wrapped_signature
 from finch_core.interface.tensorlike import Constant, Discard, TensorLike
 from finch_core.ir.expressions import Access, Expr, Modified, Var
@@ -179,13 +180,8 @@ class Signed:
         vars(self).update(state)
         self.sign()
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("format", "buffers"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        raise AttributeError(
-            f"a view has no {name} of its own: ask what it is a view of, .tensor.{name}, or a "
-            f"copy, .copy().{name}"
-        )
+    format: Any = Elsewhere("format", "a view has that of what it is a view of, tensor.format")
+    buffers: Any = Elsewhere("buffers", "a view has those of what it is a view of, tensor.buffers")
 
 
 class WrapperTensor(Signed, ArrayMethods):

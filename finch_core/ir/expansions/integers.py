@@ -158,10 +158,15 @@ def _sign(b: Builder, x: Expr) -> Expr:
 
 
 @form("abs", kinds="bu")
-@form("floor", "ceil", "trunc", "real", "conj", kinds="biu")
+@form("floor", "ceil", "trunc", "round", "real", "conj", kinds="biu")
 @form("real", "conj", kinds="f")
 def _same(b: Builder, x: Expr) -> Expr:
     return x
+
+
+@form("round", kinds="fc")
+def _round(b: Builder, x: Expr) -> Expr:
+    return apply("rint", x)
 
 
 @form("imag", kinds="biuf")
