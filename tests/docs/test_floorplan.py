@@ -41,7 +41,7 @@ import os, sys
 import numpy as np
 import finch_core
 from finch_core import Tensor, _, kernel
-from finch_levels import Dense, Element, SparseList
+from finch_levels import Dense, Element, SparseByteMap, SparseList
 
 def spmv(y, A, x):
     y[...] = 0
@@ -57,6 +57,7 @@ def note(frame, event, value):
 entered = {}
 core = os.path.dirname(finch_core.__file__)
 A = Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
+Tensor(Dense(SparseByteMap(Element(0.0))), np.eye(3))  # by a kernel: all modules are imported
 operands = Tensor(Dense(Element(0.0))), A, np.ones(3)
 sys.setprofile(note)
 kernel(backend="c")(spmv)(*operands)
