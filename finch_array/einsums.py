@@ -192,6 +192,10 @@ class _Reader:
         return lambda exprs: exprs[place]
 
     def compound(self, node: ast.expr) -> Callable[[list[Expr]], Expr]:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            raise SyntaxError(
+                f"{ast.unparse(node)!r} multiplies elements: write '*', whose products '+=' adds"
+            )
         if isinstance(node, ast.BinOp):
             return self.call(_BINARY[type(node.op)], [node.left, node.right])
         if isinstance(node, ast.UnaryOp):

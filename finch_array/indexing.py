@@ -115,8 +115,11 @@ def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
     whole = all(r == range(n) for r, n in zip(ranges, array.shape, strict=True))
     if new and whole and not dropped:
         return _with_new(array, new)
-    seen = part_of(array, ranges)
-    found = without(seen, dropped)
+    found = stored(array)
+    if len(dropped) == array.ndim and found.source.__class__ is Tensor:
+        value = found.source[tuple([items[axis] for axis in found.axes])]
+        return array_of(np.full((1,) * len(new), value)) if new else value
+    found = without(part_of(array, ranges), dropped)
     return _with_new(found, new) if new else found
 
 
@@ -173,7 +176,7 @@ def without(array: Any, dropped: Sequence[int]) -> Any:
     if not dropped:
         return copied(array)
     if len(dropped) == array.ndim:
-        return array.to_numpy().reshape(())[()]
+        return copied(array).to_numpy().reshape(())[()]
     return run(*_part(tuple(dropped), stored(array).axes), [array])
 
 

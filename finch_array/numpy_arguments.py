@@ -128,6 +128,8 @@ def refused_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: 
         return NotImplemented
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     told = [f"{option}=" for option in options if option not in ("dtype", "casting", "out")]
+    if ufunc is np.matmul and "axes" in options:  # what NumPy makes of ``x @= A``
+        raise TypeError("NumPy's x @= A takes no tensor A: write x = x @ A")
     if told:
         raise TypeError(
             f"np.{name} of a tensor takes no {', '.join(told)}: fa.where(condition, x, y) chooses "

@@ -124,6 +124,8 @@ A = fa.asarray(np.eye(4, 5), format=Dense(SparseList(Element(0.0))))
         (lambda: A & 1, TypeError, r"not defined on float64 and int64\n  hint: compare first"),
         (lambda: A + A.T, ValueError, r"add of arrays of shapes \(4, 5\), \(5, 4\): 4 and 5"),
         (lambda: A @ A, ValueError, "matmul of arrays .* 5 and 4 do not agree"),
+        (lambda: operator.imatmul(np.eye(4), fa.asarray(np.eye(4))), TypeError, "x = x @ A"),
+        (lambda: fa.einsum("C[i] += A[i, k] @ B[k]", A=A, B=A[0]), SyntaxError, "write '\\*'"),
         (lambda: fa.argmin(A[:0], axis=0), ValueError, "argmin of no elements"),
         (lambda: A.T.format, AttributeError, "'format': a view has that of"),
         (lambda: A.T.nonsense, AttributeError, "has no attribute 'nonsense'"),

@@ -70,3 +70,12 @@ def test_random_indices(seed):
         except IndexError:  # shapes that do not broadcast
             continue
         agrees(FORMATS[ndim][rng.integers(len(FORMATS[ndim]))], plain, index, rng)
+
+
+def test_one_element_of_a_large_array_is_not_looked_up_in_a_dense_one():
+    """By an index with ``...`` or None."""
+    n = 10**7
+    array = fa.from_coo(([3, 5], [4, n - 1]), [1.5, 2.5], (n, n))
+    assert array[..., 5, n - 1] == array.T[..., n - 1, 5] == array[::-1][..., n - 6, n - 1] == 2.5
+    assert array[None, 3, ..., 4].to_numpy().tolist() == [1.5]
+    assert fa.median(array) == 0
