@@ -106,16 +106,20 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
 
 def _few(
     parts: Parts, shape: tuple[int, ...], value: Any, fill: Any
-) -> tuple[list[range], list[Any], Any] | None:
-    """Where slices choose the part and ``value`` is the fill, or an array of that fill which has
-    the shape of the part: the indices of the part by dimension, and the coordinates and values of
-    what is other than the fill."""
-    if any(isinstance(x, np.ndarray) for x in parts.items):
+) -> tuple[list[Any], list[Any], Any] | None:
+    """Where slices, and no more than one array of integers, choose the part, and ``value`` is the
+    fill; or where slices do and it is an array of that fill which has the shape of the part: the
+    indices of the part by dimension, and the coordinates and values of what is other than the
+    fill."""
+    chosen = sum(isinstance(x, np.ndarray) for x in parts.items)
+    if chosen > 1 or (chosen and not isinstance(value, NUMBERS)):
         return None
     spans = [
-        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
+        x if isinstance(x, np.ndarray)
+        else range(x, x + 1) if isinstance(x, int)
+        else range(*x.indices(n))
         for x, n in zip(parts.items, shape, strict=True)
-    ]
+    ]  # fmt: skip
     sliced = [k for k, x in enumerate(parts.items) if isinstance(x, slice)]
     if isinstance(value, NUMBERS):
         none = np.zeros(0, np.intp)
@@ -134,10 +138,13 @@ def _few(
     return spans, added, found[there]
 
 
-def _inside(count: int, coords: Any, spans: list[range]) -> Any:
-    """Which of ``count`` entries have an index of the ranges in each dimension."""
+def _inside(count: int, coords: Any, spans: list[Any]) -> Any:
+    """Which of ``count`` entries have an index of the ranges, or arrays, in each dimension."""
     found = np.ones(count, bool)
     for c, span in zip(coords, spans, strict=True):
+        if isinstance(span, np.ndarray):
+            found &= np.isin(c, span)
+            continue
         up = span if span.step > 0 else span[::-1]
         found &= (c >= up.start) & (c < up.stop) & ((c - up.start) % up.step == 0)
     return found

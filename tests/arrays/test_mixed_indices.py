@@ -79,3 +79,21 @@ def test_one_element_of_a_large_array_is_not_looked_up_in_a_dense_one():
     assert array[..., 5, n - 1] == array.T[..., n - 1, 5] == array[::-1][..., n - 6, n - 1] == 2.5
     assert array[None, 3, ..., 4].to_numpy().tolist() == [1.5]
     assert fa.median(array) == 0
+
+
+@pytest.mark.parametrize(
+    "index", [[5, -1, 5], ([2], slice(1, None)), (slice(None, None, 2), [4, 5]), (7, [5, 6])],
+    ids=str,
+)  # fmt: skip
+def test_rows_and_columns_are_set_to_the_fill_without_what_is_not_stored(index):
+    n = 10**6
+    rows, columns = np.arange(0, n, 1000), np.arange(0, n, 1000)[::-1] // 7
+    small = np.arange(64.0).reshape(8, 8) % 3
+    array = fa.asarray(small, format=Dense(SparseList(E)))
+    array[index] = 0
+    small[index] = 0
+    np.testing.assert_array_equal(array.to_numpy(), small)
+    large = fa.from_coo((rows, columns), np.ones(1000), (n, n))
+    large[np.append(rows[:10], 3)] = 0
+    large[:, np.arange(n) > columns[20]] = 0
+    assert large.nstored == 980
