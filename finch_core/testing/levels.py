@@ -32,7 +32,15 @@ from finch_core.testing.formats import (
 from finch_core.testing.level_in_place import LevelInPlace
 from finch_core.testing.level_parallel import LevelInParallel
 from finch_core.testing.level_updates import LevelUpdates
-from finch_core.testing.running import ANY_ORDER, FULL, backend_names, on, share_of_pairs, using
+from finch_core.testing.running import (
+    ANY_ORDER,
+    FULL,
+    RunsOnBackends,
+    backend_names,
+    on,
+    share_of_pairs,
+    using,
+)
 
 FILLS: tuple[tuple[Any, Any], ...] = (
     (np.inf, np.float64), (-np.inf, np.float32), (-1, np.int64), (True, np.bool_), (3, np.uint8),
@@ -42,7 +50,7 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 
 @ANY_ORDER
-class LevelSuite(LevelUpdates, LevelInPlace, LevelInParallel):
+class LevelSuite(RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel):
     """The tests that every level format must pass, compared with NumPy. A complete test module::
 
         class TestMyFormat(LevelSuite):

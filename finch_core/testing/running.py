@@ -63,4 +63,16 @@ def using(backend: str | None) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
+class RunsOnBackends:
+    """A suite whose tests take ``backend``: all that they run, conversions for comparison too, runs
+    on it. What an author's level does wrong ends in a message of the interpreter's, not in a
+    crash of the process."""
+
+    @pytest.fixture(autouse=True)
+    def _on_the_backend(self, request: pytest.FixtureRequest) -> Iterator[None]:
+        params = getattr(request.node, "callspec", None)
+        with using(params.params.get("backend") if params is not None else None):
+            yield
+
+
 __all__ = ["FULL", "Function", "backend_names", "on", "share_of_pairs", "using"]
