@@ -114,7 +114,7 @@ def _few(
     chosen = sum(isinstance(x, np.ndarray) for x in parts.items)
     if chosen > 1 or (chosen and not isinstance(value, NUMBERS)):
         return None
-    spans = [
+    spans: list[Any] = [
         x if isinstance(x, np.ndarray)
         else range(x, x + 1) if isinstance(x, int)
         else range(*x.indices(n))

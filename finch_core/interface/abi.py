@@ -150,7 +150,8 @@ class CompleteKernel:
         """Note on an exception that a call raised what ran. It may be of a signal's handler, and
         so stays what it is."""
         if isinstance(error, Exception) and not isinstance(error, FinchError):
-            error.add_note(f"raised while a kernel of the backend {self.owner!r} ran; {_WITHOUT}")
+            without = "" if self.owner == "interpreter" else f"; {_WITHOUT}"
+            error.add_note(f"raised while a kernel of the backend {self.owner!r} ran{without}")
 
 
 def _mistake(name: str, what: str) -> BackendError:

@@ -162,8 +162,8 @@ def positions_below(ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr:
 
 
 def accumulate_counts(ctx: Context, ptr: Buffer, stop: Any, total: Expr) -> None:
-    """Replace the counts in ``ptr[1:stop + 1]`` by their prefix sums: where fibers start and
-    end."""
+    """Replace the counts in ``ptr[1:stop + 1]`` by their prefix sums: where fibers start and end.
+    ``ptr[0]``, where the first one starts, is the caller's to set."""
     require_width(ctx, total, ptr.dtype, "stored entries", "pointer")
     stop = lift(stop)
     if stop == ONE:

@@ -48,13 +48,23 @@ class FileFormatSuite:
     def test_what_is_written_is_read(
         self, tmp_path: Path, shape: tuple[int, ...], dtype: str, sparse: bool
     ) -> None:
-        array = (np.arange(np.prod(shape)) % 3).reshape(shape).astype(dtype)
+        least = -1 if np.dtype(dtype).kind in "if" else 0
+        array = (np.arange(np.prod(shape)) % 3 + least).reshape(shape).astype(dtype)
         tensor = _tensor(array, sparse)
         if not self._written(tensor, tmp_path):
             return
         found = read(self._path(tmp_path))
         np.testing.assert_array_equal(found.to_numpy(), self.value(array))
         assert found.shape == shape
+
+    @pytest.mark.parametrize("fill", [7.0, np.inf, np.int8(-3), True])
+    def test_the_fill_is_read_or_refused(self, tmp_path: Path, fill: Any) -> None:
+        array = np.full((3, 4), fill)
+        array[1, 2] = array[2, 0] = 1 - fill if array.dtype.kind in "if" else False
+        if not self._written(Tensor(coordinate_format(2, fill), array), tmp_path):
+            return
+        found = read(self._path(tmp_path))
+        np.testing.assert_array_equal(found.to_numpy(), self.value(array))
 
     def test_its_name_says_as_much_as_its_ending(self, tmp_path: Path) -> None:
         tensor = _tensor(np.eye(3), True)

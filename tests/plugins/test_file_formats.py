@@ -21,11 +21,14 @@ class TestMatrixMarket(FileFormatSuite):
     name = "Matrix Market"
 
     def holds(self, tensor: Tensor) -> bool:
-        return tensor.ndim == 2
+        return tensor.ndim == 2 and tensor.fill_value == 0
 
 
 class TestMatrixMarketTensor(FileFormatSuite):
     name = "Matrix Market tensor"
+
+    def holds(self, tensor: Tensor) -> bool:
+        return bool(tensor.fill_value == 0)
 
 
 class TestNumpyArray(FileFormatSuite):

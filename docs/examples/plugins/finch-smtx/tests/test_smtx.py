@@ -16,7 +16,7 @@ class TestSmtx(FileFormatSuite):
     name = "smtx"
 
     def holds(self, tensor: Tensor) -> bool:
-        return tensor.ndim == 2
+        return tensor.ndim == 2 and tensor.fill_value == 0
 
     def value(self, array: Any) -> Any:
         return array != 0

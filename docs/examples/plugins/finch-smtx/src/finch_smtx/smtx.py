@@ -30,6 +30,8 @@ def load(path):
 def save(tensor, path):
     if tensor.ndim != 2:
         raise FormatError(f"an .smtx file holds a matrix, the tensor has {tensor.ndim} dimensions")
+    if tensor.fill_value != 0:
+        raise FormatError(f"an .smtx file has the fill 0, the tensor {tensor.fill_value}")
     found = content_of(tensor)
     if not isinstance(found, Coordinates):  # the format stores every element
         coords = np.nonzero(found)
