@@ -197,8 +197,10 @@ class Specialization:
 
     def suits(self, length: int, nbytes: int) -> bool:
         """Whether this is no draft, or will do for arrays of this length and so many bytes."""
+        if not self._is_draft:
+            return True
         small = self.lowered.options.small
-        return not self._is_draft or (length <= small.extent and 4 * nbytes <= small.bytes)
+        return length <= small.extent and 4 * nbytes <= small.bytes
 
     @property
     def has_records(self) -> bool:
