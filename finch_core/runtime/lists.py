@@ -32,7 +32,7 @@ def coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any] 
     if dense > 1:
         coords = list(np.unravel_index(coords[0], shape[:dense]))
     for pointer, index in parts:
-        ends = arrays[pointer][: stored + 1]
+        ends = arrays[pointer][: stored + 1].astype(np.intp, copy=False)
         counts = ends[1:] - ends[:-1]
         coords = [c.repeat(counts) for c in coords]
         stored = int(ends[-1]) if ends.size else 0

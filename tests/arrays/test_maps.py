@@ -33,7 +33,7 @@ def test_values_in_new_memory(at_once, dtype):
     assert all(kept._known for kept in function._maps.values())
 
 
-def test_drafts_are_not_remembered(monkeypatch):
+def test_drafts_are_remembered_and_replaced(monkeypatch):
     monkeypatch.setenv("FINCH_BACKEND", "c")
     function, values = fa.elementwise_of(np.add), data((5, 6))
     array = tensor(values, MATRICES["dense"])

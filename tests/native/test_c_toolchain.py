@@ -286,9 +286,9 @@ def test_compiling_imports_no_archives():
 import sys
 import numpy as np
 from finch_core import Tensor
-from finch_levels import Dense, Element, SparseList
+from finch_levels import Dense, Element, SparseByteMap
 before = set(sys.modules)
-Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
+Tensor(Dense(SparseByteMap(Element(0.0))), np.eye(3))
 assert "subprocess" in sys.modules
 print({"tempfile", "shutil", "lzma", "random"} & (set(sys.modules) - before))
 """

@@ -322,7 +322,7 @@ def test_casts_and_rounding():
     dtypes = [part.type for part in parts[:5]]
     assert dtypes == [np.dtype(t) for t in ("f8", "i8", "?", "c16", "f4")]
     assert all(isinstance(part, Cast) for part in parts[:7])
-    assert [parts[5].value.op.name, parts[6].value.op.name] == ["rint", "floor"]
+    assert [parts[5].value.op.name, parts[6].value.op.name] == ["round", "floor"]
     assert parts[7].op.name == "floor"
 
 

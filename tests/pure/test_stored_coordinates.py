@@ -11,13 +11,14 @@ from finch_levels import Dense, Element, SparseList
 
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])
-@pytest.mark.parametrize("index", [np.uint8, np.int32, np.int64])
+@pytest.mark.parametrize("index", [np.uint8, np.int32, np.int64, np.uint64])
 def test_they_are_read_from_the_buffers(ndim, index, monkeypatch):
     rng = np.random.default_rng(ndim)
     for dense, shape in itertools.product(range(ndim), itertools.product((0, 1, 4), repeat=ndim)):
         format = Element(0.0)
         for k in range(ndim):
-            format = SparseList(format, index=index) if k < ndim - dense else Dense(format)
+            lists_ = SparseList(format, index=index, pointer=index)
+            format = lists_ if k < ndim - dense else Dense(format)
         tensor = Tensor(format, rng.integers(0, 3, shape).astype(float))
         found = lists.coordinates_of_lists(tensor)
         monkeypatch.setattr(convert, "coordinates_of_lists", lambda tensor: None)
