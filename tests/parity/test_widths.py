@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from wrapper_support import on
 
-from finch_core import Tensor
+from finch_core import Tensor, _, kernel
+from finch_core.testing import backend_names
 from finch_levels import Dense, Element, RunList, SparseList
 
 
@@ -125,3 +126,30 @@ def test_bits_of_an_index_and_a_wide_number_are_those_of_the_number(backend):
     y = np.zeros(4, np.uint64)
     on(backend, bits)(y, np.uint64(2))
     assert y.tolist() == [2, 3, 0, 1]
+
+
+def rounded(y, x):
+    for i in _:
+        y[i] = round(x[i])
+
+
+def rounded_as_numpy(y, x):
+    for i in _:
+        y[i] = np.round(x[i])
+
+
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("loop", [rounded, rounded_as_numpy])
+def test_rounding_leaves_integers_as_they_are(backend, loop):
+    """Those of more than 53 bits, too, which no float64 holds."""
+    run = kernel(loop, backend=backend)
+    for x in (
+        np.array([2**53 + 1, 2**63 - 1, -(2**63)]), np.array([2**53 + 1, 7], np.uint64),
+        np.array([-128, 127], np.int8), np.array([True, False]),
+    ):  # fmt: skip
+        y = np.zeros(len(x), np.uint64 if x.dtype == np.uint64 else np.int64)
+        run(y, x)
+        assert y.tolist() == x.tolist()
+    y = np.zeros(4)
+    run(y, np.array([0.5, 1.5, -2.5, 1e15 + 0.5]))
+    assert y.tolist() == [0, 2, -2, 1e15]
