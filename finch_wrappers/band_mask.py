@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.signatures import ImplicitSignature, implicit_signature
 from finch_core.ir.expressions import Access, Expr, Var, lift
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.runtime.wrapping import whole
 from finch_core.symbolic.affine import Scope
-from finch_wrappers.masking import FAR, Mask, Row, is_row
+from finch_wrappers.masking import Mask, Row, is_row
 
 
 @frozen
@@ -38,7 +39,7 @@ class BandMask(Mask):
 
     def words(self) -> tuple[Any, ...]:
         bounds = (whole(bound, "the bound of a band") for bound in (self.lo, self.hi))
-        return tuple(max(-FAR, min(bound, FAR)) for bound in bounds)
+        return tuple(max(-MOST_INDICES, min(bound, MOST_INDICES)) for bound in bounds)
 
     def bind(self, scalars: tuple[Var, ...]) -> BandMask:
         return BandMask(*scalars)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.array_methods import ArrayOperators
 from finch_core.interface.masks import BooleanTensor
 from finch_core.interface.signatures import ImplicitSignature, implicit_signature
@@ -117,8 +118,5 @@ def with_room(found: Comparison | None) -> Comparison | None:
         return None
     op, bound, index = found
     if isinstance(bound, Literal):
-        return op, lift(min(bound.value, FAR)), index
-    return (op, bound.min(FAR), index) if is_unlimited(bound) else found
-
-
-FAR = 2**62
+        return op, lift(min(bound.value, MOST_INDICES)), index
+    return (op, bound.min(MOST_INDICES), index) if is_unlimited(bound) else found

@@ -28,7 +28,7 @@ from finch_core.looplets.thunk import Thunk, yielded
 from finch_core.looplets.transform import Transform
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.affine import collected
-from finch_core.symbolic.prover import plus
+from finch_core.symbolic.prover import plus_constant
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -83,7 +83,7 @@ def _power_of_two(step: Expr) -> int | None:
 
 def before(stop: Expr) -> Expr:
     """The last index of a range that ends at ``stop``."""
-    return plus(stop, -1)
+    return plus_constant(stop, -1)
 
 
 def looked_up(single: Single, place: Callable[[Expr], Expr]) -> Lookup:

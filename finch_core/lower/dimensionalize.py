@@ -40,6 +40,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 
 from finch_core.errors import DimensionMismatch, FormatError, Span
+from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.tensorlike import ZERO, BoundTensor
 from finch_core.ir.expressions import (
     TRUE,
@@ -204,9 +205,9 @@ class _Dimensionalizer:
     def not_far(self, node: Access) -> None:
         """Check that an index that may be out of bounds is not shifted so far that it wraps."""
         for shift in node.tensor.shifts:
-            if isinstance(shift, Literal) and abs(shift.value) <= FAR:
+            if isinstance(shift, Literal) and abs(shift.value) <= MOST_INDICES:
                 continue
-            for k, ends in enumerate(((shift, lift(FAR)), (lift(-FAR), shift))):
+            for k, ends in enumerate(((shift, lift(MOST_INDICES)), (lift(-MOST_INDICES), shift))):
                 message = f"an index that may be out of bounds is shifted by {{{k}}}"
                 self.unit.checks.append(Check(*ends, message, node.span, "<=", hint=_FAR))
 
@@ -412,7 +413,6 @@ def _is_shift(terms: list[tuple[int, Expr]]) -> bool:
     return len(parts) == 1 and parts[0][0] == 1 and isinstance(parts[0][1], Index)
 
 
-FAR = 2**62
 _FAR = "shift it by at most 2**62"
 _UNDECLARED = (
     "{0} is updated without a declaration, and so keeps its size; write {0}[...] = 0 first"

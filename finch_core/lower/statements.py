@@ -56,7 +56,7 @@ from finch_core.lower.equal_patterns import lower_pairs
 from finch_core.lower.leading_indices import read_for_sure
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
-from finch_core.lower.strides import is_positive, is_unit
+from finch_core.lower.strides import is_positive, is_unit, negated
 from finch_core.lower.unfurling import Unfurling, read_in_indices
 from finch_core.lower.values import evaluate, scalar_of
 from finch_core.lower.walks_behind import walks_behind
@@ -277,7 +277,7 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
     start = ctx.bind(f"{name}_start", evaluate(ctx, extent.start))
     stop = ctx.bind(f"{name}_stop", evaluate(ctx, extent.stop))
     step = ctx.bind(f"{name}_step", evaluate(ctx, distance))
-    first, size = stop - 1, lift(0) - step
+    first, size = stop - 1, negated(step)
     if not isinstance(step, Literal):
         message = f"the range of {name} has the step 0"
         hint = "give a step that is not 0"

@@ -28,7 +28,7 @@ from finch_core.ir.expressions import (
 )
 from finch_core.ir.program import Extent
 from finch_core.records import evolve
-from finch_core.symbolic.prover import plus, split
+from finch_core.symbolic.prover import plus_constant, split
 
 GREATEST = int(np.iinfo(INTP).max)
 
@@ -44,7 +44,6 @@ def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr
     if extent.step is None:
         return extent, None
     start, stop, step = map(_wide, (extent.start, extent.stop, extent.step))
-    step = _negatable(step)
     if isinstance(step, Literal):
         return (_upwards if step.value > 0 else _downwards)(start, stop, step, given), step
     up, down = _upwards(start, stop, step, given), _downwards(start, stop, step, given)
@@ -75,16 +74,16 @@ def is_positive(step: Expr) -> bool:
 def _upwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if _is_empty(start, stop):
         return Extent(start, start)
-    return Extent(start, plus(start + _multiple(_length(start, stop, given), step), 1))
+    return Extent(start, plus_constant(start + _multiple(_length(start, stop, given), step), 1))
 
 
 def _downwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if step == lift(-1):
-        return Extent(plus(stop, 1), plus(start, 1))
+        return Extent(plus_constant(stop, 1), plus_constant(start, 1))
     if _is_empty(stop, start):
         return Extent(stop, stop)
     size = negated(step)
-    return Extent(start - _multiple(_length(stop, start, given), size), plus(start, 1))
+    return Extent(start - _multiple(_length(stop, start, given), size), plus_constant(start, 1))
 
 
 def _is_empty(low: Expr, high: Expr) -> bool:
@@ -109,19 +108,15 @@ def _multiple(length: Expr, size: Expr) -> Expr:
 
 
 def negated(step: Expr) -> Expr:
-    """A step in the other direction."""
-    return lift(-int(step.value)) if isinstance(step, Literal) else lift(0) - step
-
-
-def _negatable(step: Expr) -> Expr:
-    """A step that is the same for all ranges, and that an int64 holds without its sign."""
+    """A step in the other direction; of the least int64, which has no negative, the greatest, which
+    is beyond the next index, too."""
     if isinstance(step, Literal):
-        return lift(max(int(step.value), -GREATEST))
-    return call(prim.maximum_, step, Literal(-GREATEST, INTP))
+        return lift(min(-int(step.value), GREATEST))
+    return lift(0) - call(prim.maximum_, step, Literal(-GREATEST, INTP))
 
 
 def _wide(expr: Expr) -> Expr:
     return expr if is_weak(expr.dtype) or expr.dtype == INTP else cast(expr, INTP)
 
 
-__all__ = ["ascending", "is_positive"]
+__all__ = ["ascending", "is_positive", "negated"]

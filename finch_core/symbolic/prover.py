@@ -60,7 +60,7 @@ def split(expr: Expr) -> tuple[Expr, int]:
         return expr, offset
 
 
-def plus(expr: Expr, number: int) -> Expr:
+def plus_constant(expr: Expr, number: int) -> Expr:
     """An integer expression plus a number, as an int64: what is narrower does not wrap."""
     atom, offset = split(expr)
     if not isinstance(atom, Literal) and atom.dtype not in (INTP, int):

@@ -41,6 +41,7 @@ def test_they_are_as_kernels_make_them(kind, ndim, monkeypatch):
         data = rng.choice(np.array(choices, dtype), shape)
         for array in (data, np.asfortranarray(data), data[..., ::-1]):
             format = format_of(ndim, dense, fill, (np.uint8, np.int32, np.int64)[dense])
+            convert._copying.clear()  # a kernel that is there would be used
             made = Tensor(format, array)
             with monkeypatch.context() as patch:
                 patch.setattr(lists, "MOST", 0)
