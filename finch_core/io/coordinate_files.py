@@ -21,7 +21,7 @@ from finch_core.io.file_contents import (
 from finch_core.io.text_tables import Column, TextFile, read_table
 
 COMMENTS = b"#%"
-INDEX = Column("index", np.dtype(np.int64), 0)
+INDEX = Column("index", np.dtype(np.int64), 0, less=1)
 _SHAPE = re.compile(rb"# ?shape:((?: +[0-9]{1,19})+)")
 VALUE = Column("value", np.dtype(np.float64))
 
@@ -39,8 +39,8 @@ def read_frostt(path: Path) -> Coordinates:
         columns = read_table(file, (INDEX,) * order + (VALUE,))
     coords = tuple(index.astype(np.intp, copy=False) for index in columns[:-1])
     for index in coords:
-        if index.min() > 0:
-            index -= 1
+        if index.min() < 0:  # it has a 0 in the file
+            index += 1
     shape = tuple(int(index.max()) + 1 for index in coords)
     try:
         check_dimensions(shape if told is None else told)

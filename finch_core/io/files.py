@@ -54,9 +54,9 @@ def read(path: PathLike, format: str = "", *, progress: bool = False) -> Tensor:
     ``OSError`` if the file cannot be opened, and ``PluginError`` for a plugin that fails.
     """
     with asked(progress):
-        content = parse(path, format)
+        content = [parse(path, format)]
     try:
-        return tensor_of(content)
+        return tensor_of(content.pop())  # whose memory makes room
     except FormatError as error:
         error.message = f"{Path(path).name}: {error.message}"
         raise
@@ -106,7 +106,9 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
 def tensor_of(content: Any) -> Tensor:
     """A tensor of the content of a file, in the format that the module's docstring describes."""
     if isinstance(content, Coordinates):
-        return _sparse_tensor(content)
+        found = [content]
+        del content
+        return _sparse_tensor(found.pop())
     if type(content) is not np.ndarray:
         made: Tensor = asarray(content)
         return made
@@ -120,8 +122,9 @@ def _sparse_tensor(content: Coordinates) -> Tensor:
     fmt = coordinate_format(1 if rows else ndim, fill)
     if rows:
         fmt = hub().layout("dense")(fmt)
-    coords = list(content.coords)
-    return from_coordinates(fmt, content.shape, coords, content.values, owned=True)
+    shape, parts = content.shape, [*content.coords, content.values]
+    del content  # from_coordinates alone has the arrays: it uses their memory again
+    return from_coordinates(fmt, shape, parts, parts.pop(), owned=True)
 
 
 # -- the file format ------------------------------------------------------------------------

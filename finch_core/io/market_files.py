@@ -130,11 +130,9 @@ def _shape(file: TextFile, header: Header, shape: tuple[int, ...]) -> tuple[int,
 
 def _coordinates(file: TextFile, header: Header, sizes: tuple[int, ...]) -> Coordinates:
     shape, entries = _shape(file, header, sizes[:-1]), sizes[-1]
-    places = tuple(Column("index", INDEX, 1, n) for n in shape)
+    places = tuple(Column("index", INDEX, 1, n, less=1) for n in shape)
     found = read_table(file, places + header.values, entries)
     coords = tuple(index.astype(np.intp, copy=False) for index in found[: len(shape)])
-    for index in coords:
-        index -= 1
     parts = found[len(shape) :]
     values = _values(header, parts) if parts else np.ones(entries)
     if header.symmetry == b"general":

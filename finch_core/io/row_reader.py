@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,11 +40,18 @@ class RowReader:
         self._power = kernels.powers(above=False)
         self._free: list[Room] = []
 
-    def columns(self, block: bytes) -> tuple[list[Array] | None, Room]:
-        """The columns of a block of lines, and the room where they are until ``release``; None
-        where it is not sure that the block is well-formed, or that all numbers are exact."""
+    @contextmanager
+    def columns(self, block: bytes, lines: int) -> Iterator[list[Array] | None]:
+        """The columns of a block of so many lines, valid until the context ends; None where it is
+        not sure that the block is well-formed, or that all numbers are exact."""
         text = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8)
-        room = self._room(int(np.count_nonzero(text == ord(LINE_END))))
+        room = self._room(lines)
+        try:
+            yield self._read(text, room)
+        finally:
+            self._free.append(room)
+
+    def _read(self, text: Array, room: Room) -> list[Array] | None:
         room.length[()] = len(text)
         kernels.read_rows(
             text, self._sizes, room.length, room.indices, room.mantissas, room.exponents,
@@ -50,15 +59,11 @@ class RowReader:
         )  # fmt: skip
         count, sure = room.found.tolist()
         if not sure:
-            return None, room
+            return None
         result: list[Any] = [index[:count] for index in room.indices]
         for k in range(len(self._values)):
             result.append(self._column(room, k, count))
-        return (None if any(column is None for column in result) else result), room
-
-    def release(self, room: Room) -> None:
-        """Give back a room whose columns have been copied."""
-        self._free.append(room)
+        return None if any(column is None for column in result) else result
 
     def _room(self, rows: int) -> Room:
         """A room for as many rows."""

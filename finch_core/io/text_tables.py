@@ -28,7 +28,7 @@ from finch_core.records import frozen
 from finch_core.runtime.backends import compiles
 
 if TYPE_CHECKING:
-    from finch_core.io.row_reader import Room, RowReader
+    from finch_core.io.row_reader import RowReader
 
 BLOCK = 1 << 18
 """Bytes that are parsed at once: the temporary arrays fit in a cache."""
@@ -41,14 +41,24 @@ LONGEST_LINE = 1 << 20
 """The most bytes of a line; a file without line ends is refused before it is all in memory."""
 
 SMALL = 1 << 23
-"""Bytes after which the rest of a file is parsed by a compiled kernel: to compile one takes as long
-as to parse some megabytes without."""
+"""Bytes of a file up to which it is parsed by Python, beyond which by a compiled kernel: to compile
+one takes as long as to parse some megabytes without."""
 
 SHORTEST_NUMBER = 2
 """The fewest bytes of a number and the blank after it."""
 
 THREADS = 2
 """Blocks that are parsed in parallel."""
+
+
+@frozen(eq=False)
+class Block:
+    """Whole lines of a file, with comments replaced by blanks; ``first`` is the number of the
+    first one, ``lines`` how many they are."""
+
+    first: int
+    lines: int
+    text: bytes
 
 
 class TextFile:
@@ -59,6 +69,8 @@ class TextFile:
         self.comments = comments
         self.line = 0
         "How many lines were read."
+        self._taken = 0
+        "How many bytes were read in blocks."
         # closed when the block ends that uses this object
         self._raw = path.open("rb")
         self._packed = path.suffix == ".gz"
@@ -100,27 +112,29 @@ class TextFile:
                 return words
         return []
 
-    def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """The rest of the file in blocks of whole lines, with comments replaced by blanks, each
-        with the number of its first line."""
+    def blocks(self) -> Iterator[Block]:
+        """The rest of the file in blocks."""
         before = 0
         with advancing(self.name, self._size) as advance:
-            for first, block in self._blocks():
-                yield first, block
-                place = self._raw.tell() if self._size else before + len(block)
+            for block in self._blocks():
+                yield block
+                place = self._raw.tell() if self._size else before + len(block.text)
                 advance(place - before)
                 before = place
 
-    def _blocks(self) -> Iterator[tuple[int, bytes]]:
-        taken = 0
-        while block := self._take(self._file.read, BLOCK * (LARGER if taken > SMALL else 1)):
-            taken += len(block)
-            first = self.line + 1
-            self.line += line_ends(block)
-            if not block.endswith(b"\n"):
-                block += self.next_line()
-            if not block.isspace():
-                yield first, self._without_comments(block)
+    def is_large(self) -> bool:
+        """Whether the file is known to have more than ``SMALL`` bytes."""
+        return max(self._size, self._taken) > SMALL
+
+    def _blocks(self) -> Iterator[Block]:
+        while text := self._take(self._file.read, BLOCK * (LARGER if self.is_large() else 1)):
+            self._taken += len(text)
+            before = self.line
+            self.line += line_ends(text)
+            if not text.endswith(b"\n"):
+                text += self.next_line()
+            if not text.isspace():
+                yield Block(before + 1, self.line - before, self._without_comments(text))
 
     def _without_comments(self, block: bytes) -> bytes:
         if not any(mark in block for mark in _each(self.comments)):
@@ -146,12 +160,13 @@ def _each(marks: bytes) -> list[bytes]:
 @frozen(eq=False)
 class Column:
     """A column of numbers of ``dtype``, called ``what`` in errors; from ``least`` to ``most`` if
-    these are given."""
+    these are given. ``less`` is what the file has more than the result."""
 
     what: str
     dtype: np.dtype[Any]
     least: int | None = None
     most: int | None = None
+    less: int = 0
 
 
 Columns = tuple[Column, ...]
@@ -167,10 +182,10 @@ def read_table(
     """
     room = file.most_numbers() // len(columns)
     parts = [Growing(column.dtype, count, room) for column in columns]
-    for first, block, found in _parsed(file, columns):
+    for block, found in _parsed(file, columns, parts):
         if count is not None and parts[0].length + len(found[0]) > count:
             row = count - parts[0].length
-            line = first + _lines_before(block, Words.of(block), row * len(columns))
+            line = block.first + _lines_before(block.text, Words.of(block.text), row * len(columns))
             raise file.error(f"more than {count} {what}", line)
         for part, values in zip(parts, found, strict=True):
             part.extend(values)
@@ -179,31 +194,33 @@ def read_table(
     return [part.taken() for part in parts]
 
 
-def _parsed(file: TextFile, columns: Columns) -> Iterator[tuple[int, bytes, list[Array]]]:
+def _parsed(
+    file: TextFile, columns: Columns, parts: list[Growing]
+) -> Iterator[tuple[Block, list[Array]]]:
     """The blocks of a file and their columns, in order; later blocks are parsed in parallel, and
-    those of a large file by a compiled kernel. The columns are valid until the next block."""
-    blocks = file.blocks()
-    for first, block in itertools.islice(blocks, 1):  # many files have one block only
-        yield first, block, _parse(file, columns, first, block)
-    ahead: deque[tuple[int, bytes, Future[tuple[list[Array], Room | None]]]] = deque()
-    reader, size, most = None, 0, THREADS
+    those of a large file by a compiled kernel. The columns are valid until the next block, and lie
+    in ``parts`` already where there is room for a row in each line."""
+    blocks, rows, most = file.blocks(), 0, THREADS
+    reader = _reader(columns) if file.is_large() else None
+    for block in itertools.islice(blocks, 1):  # many files have one block only
+        yield block, _read(file, columns, block, reader, parts, 0)
+        rows = block.lines
+    ahead: deque[tuple[Block, Future[list[Array]]]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
         try:
             while True:
-                for first, block in itertools.islice(blocks, 1):
-                    if size <= SMALL < (size := size + len(block)):
+                for block in itertools.islice(blocks, 1):
+                    if reader is None and file.is_large():
                         reader = _reader(columns)
-                    work = pool.submit(_read, file, columns, first, block, reader)
-                    ahead.append((first, block, work))
+                    work = pool.submit(_read, file, columns, block, reader, parts, rows)
+                    ahead.append((block, work))
+                    rows += block.lines
                     break
                 else:
                     most = 0  # the file ends: wait for all
                 if len(ahead) > most:
-                    first, block, parsed = ahead.popleft()
-                    found, room = parsed.result()
-                    yield first, block, found
-                    if reader is not None and room is not None:
-                        reader.release(room)
+                    block, parsed = ahead.popleft()
+                    yield block, parsed.result()
                 elif not most:
                     return
         finally:
@@ -219,21 +236,33 @@ def _reader(columns: Columns) -> RowReader | None:
 
 
 def _read(
-    file: TextFile, columns: Columns, first: int, block: bytes, reader: RowReader | None
-) -> tuple[list[Array], Room | None]:
-    """The columns of a block, and the room of the reader where they are, if it has read them.
-    Raises ``FormatError`` for the first line at fault."""
+    file: TextFile,
+    columns: Columns,
+    block: Block,
+    reader: RowReader | None,
+    parts: list[Growing],
+    rows: int,
+) -> list[Array]:
+    """The columns of a block, which begins with row ``rows`` if each line before has one. Raises
+    ``FormatError`` for the first line at fault."""
     if reader is not None:
-        found, room = reader.columns(block)
-        if found is not None and all(map(_is_in_range, columns, found)):
-            return found, room
-        reader.release(room)
-    return _parse(file, columns, first, block), None
+        with reader.columns(block.text, block.lines) as found:
+            if found is not None and all(map(_is_in_range, columns, found)):
+                return _placed(columns, found, parts, rows)
+    return _placed(columns, _parse(file, columns, block), parts, rows)
 
 
-def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[Array]:
+def _placed(columns: Columns, found: list[Array], parts: list[Growing], rows: int) -> list[Array]:
+    return [
+        part.placed(values, rows, column.less)
+        for part, values, column in zip(parts, found, columns, strict=True)
+    ]
+
+
+def _parse(file: TextFile, columns: Columns, block: Block) -> list[Array]:
     """The columns of a block. Raises ``FormatError`` for the first line at fault."""
-    words, step = Words.of(block), len(columns)
+    first, text = block.first, block.text
+    words, step = Words.of(text), len(columns)
     _check_lines(file, first, words, step)
     result = []
     for k, column in enumerate(columns):
@@ -241,11 +270,11 @@ def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[A
         try:
             values = mine.numbers(column.dtype)
         except NotANumber as error:
-            line = first + _lines_before(block, words, error.position * step)
+            line = first + _lines_before(text, words, error.position * step)
             raise file.error(f"{shown(error.word)} is no {column.what}", line) from None
         if not _is_in_range(column, values):
             row, why = _out_of_range(column, values)
-            line = first + _lines_before(block, words, row * step)
+            line = first + _lines_before(text, words, row * step)
             raise file.error(f"the {column.what} {values[row]} is {why}", line)
         result.append(values)
     return result
@@ -271,9 +300,9 @@ def _out_of_range(column: Column, values: Array) -> tuple[int, str]:
     return int(np.flatnonzero(outside)[0]), why
 
 
-def _lines_before(block: bytes, words: Words, word: int) -> int:
+def _lines_before(text: bytes, words: Words, word: int) -> int:
     """The number of lines that end before a word of a block."""
-    return block.count(b"\n", 0, int(words.starts[word]) - MARGIN)
+    return text.count(b"\n", 0, int(words.starts[word]) - MARGIN)
 
 
 def _check_lines(file: TextFile, first: int, words: Words, step: int) -> None:
@@ -303,19 +332,43 @@ class Growing:
         self.length = 0
         self._most = most
         self._array = np.empty(room if most is None else min(room, most), dtype)
+        self._stays = bool(len(self._array))
+        "Whether there are views of the array, so that its memory has to stay where it is."
+
+    def placed(self, values: Array, start: int, less: int) -> Array:
+        """A copy of ``values - less``, which is in the array from element ``start`` on if there is
+        room. Threads may call it, each for elements of its own behind the present length."""
+        array, stop = self._array, start + len(values)
+        has_room = self._stays and stop <= len(array)
+        place = array[start:stop] if has_room else np.empty_like(values)
+        return np.subtract(values, less, out=place) if less else _copied(values, place)
 
     def extend(self, values: Array) -> None:
+        """Append values, which may lie in the array already, at their place or beyond it."""
         stop = self.length + len(values)
         if stop > len(self._array):
             room = max(len(self._array) + len(self._array) // 4, stop)
             self._resize(room if self._most is None else min(room, self._most))
-        self._array[self.length : stop] = values
+        place = self._array[self.length : stop]
+        if place.ctypes.data != values.ctypes.data:
+            _copied(values, place)
         self.length = stop
 
     def taken(self) -> Array:
+        """The array; no view of it is used again."""
+        self._stays = False
         self._resize(self.length)
         return self._array
 
     def _resize(self, room: int) -> None:
-        # no view of the array was given away
-        self._array.resize(room, refcheck=False)
+        if self._stays:
+            self._array = np.append(
+                self._array, np.empty(room - len(self._array), self._array.dtype)
+            )
+        else:
+            self._array.resize(room, refcheck=False)
+
+
+def _copied(values: Array, place: Array) -> Array:
+    place[...] = values
+    return place

@@ -200,7 +200,7 @@ def _take_rows(out: Tensor, data: Any) -> bool:
     if len(shape) != 2:
         return False
     check_range(shape, coords)
-    buffers = _rows(out.format, shape, coords, values, False)
+    buffers = _rows(out.format, shape, [*coords, values], False)
     if buffers is None:
         return False
     rows = {"ptr": buffers["1_ptr"], "idx": buffers["1_idx"]}
@@ -339,12 +339,14 @@ def from_coordinates(
     arrays = [np.asarray(c) for c in coords]
     check_range(shape, arrays)
     arrays = [a if a.dtype.kind == "i" else a.astype(np.intp) for a in arrays]
+    parts = [*arrays, np.asarray(values)]
     if owned:
         coords.clear()
-    values = np.asarray(values)
-    buffers = _rows(format, shape, arrays, values, owned)
+    del arrays, values  # what is held by nobody else makes room
+    buffers = _rows(format, shape, parts, owned)
     if buffers is not None:
         return Tensor.from_buffers(format, shape, buffers)
+    *arrays, values = parts
     taken = sorted_coordinates(shape, arrays, values, kernel_of)
     if taken[1] is values and not owned:
         taken = [array.copy() for array in arrays], values.copy()
@@ -353,11 +355,11 @@ def from_coordinates(
 
 
 def _rows(
-    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any, owned: bool
+    format: Format, shape: tuple[int, ...], parts: list[Any], owned: bool
 ) -> dict[str, Any] | None:
     """``csr_buffers``, of sizes for which there is memory."""
     try:
-        return csr_buffers(format, shape, coords, values, owned, kernel_of)
+        return csr_buffers(format, shape, parts, owned, kernel_of)
     except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
         raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
 

@@ -90,12 +90,13 @@ def sorted_rows(
     can be used again. ``add`` takes the result where integers have duplicates, and adds them, with
     a check; ``compiled`` gives the kernel of a function of this module.
     """
-    rows, columns, values = parts
-    parts.clear()
+    narrow = np.int32 if max(shape) <= np.iinfo(np.int32).max else np.intp
+    values = parts.pop()
+    columns = parts.pop().astype(narrow, copy=False)
+    rows = parts.pop().astype(narrow, copy=False)
     pointers = _starts(compiled, rows, shape[0])
     starts = _starts(compiled, columns, shape[1])
-    narrow = np.int32 if shape[0] <= np.iinfo(np.int32).max else np.intp
-    rows_out, between = np.empty(len(rows), narrow), np.empty_like(values)
+    rows_out, between = np.empty_like(rows), np.empty_like(values)
     places = starts[:-1].copy()
     compiled(_by_columns)(places, rows, columns, values, rows_out, between)
     del rows, columns, values

@@ -129,40 +129,41 @@ def _increases(coords: list[Any], weakly: bool = False) -> bool:
 
 
 def _part_increases(coords: list[Any], weakly: bool) -> bool:
-    less = np.zeros(len(coords[0]) - 1, bool)
-    same = ~less
-    for coord in coords:
-        less |= same & (coord[1:] > coord[:-1])
-        same &= coord[1:] == coord[:-1]
-    return bool((less | same if weakly else less).all())
+    """``_increases`` of few coordinates: from the last dimension to the first, whether one is less
+    than the next in the dimensions so far."""
+    less: Any = weakly
+    for coord in reversed(coords):
+        before, after = coord[:-1], coord[1:]
+        less = (before < after) | ((before == after) & less)
+    return bool(less.all())
 
 
 def csr_buffers(
     format: Format,
     shape: tuple[int, ...],
-    coords: list[Any],
-    values: Any,
+    given: list[Any],
     owned: bool,
     compiled: Compiled,
 ) -> dict[str, Any] | None:
-    """The buffers of a CSR matrix of coordinates, duplicates added; None if ``format`` is not CSR
-    or its integers are too narrow. ``coords`` is emptied where they are ``owned``: their memory is
-    used again. ``compiled`` gives the kernel of a function."""
+    """The buffers of a CSR matrix of its rows, columns and values, duplicates added; None if
+    ``format`` is not CSR or its integers are too narrow. ``given`` is emptied if they are
+    ``owned``: their memory is used again. ``compiled`` gives the kernel of a function."""
     levels = list(format.levels())
     if [level.layout for level in levels] != ["dense", "compressed", "values"]:
         return None
     dtypes = {field.name: field.dtype for field in levels[1].fields}
     room = np.iinfo(dtypes["idx"]).max, np.iinfo(dtypes["ptr"]).max
-    if shape[1] > room[0] or len(values) > room[1] or values.dtype != format.dtype:
+    count = len(given[2])
+    if shape[1] > room[0] or count > room[1] or given[2].dtype != format.dtype:
         return None
-    parts = [*coords, values]
-    if owned:
-        coords.clear()
-    counts = _are_many(shape, len(values)) and not _increases(parts[:2]) and compiles()
-    if counts:
+    parts = given if owned else list(given)
+    if _increases(parts[:2]):
+        kept = parts if owned else [part.copy() for part in parts]
+        rows = _pointers(kept[0], shape[0]), kept[1], kept[2]
+    elif _are_many(shape, count) and compiles():
         rows = _counted(shape, parts, compiled, _added_rows)
     else:
-        rows = _compared(shape, parts, owned)
+        rows = _compared(shape, parts)
     return {
         "1_ptr": rows[0].astype(dtypes["ptr"], copy=False),
         "1_idx": np.ascontiguousarray(rows[1], dtypes["idx"]),
@@ -179,11 +180,9 @@ Rows = tuple[Any, Any, Any]
 """The position at which each row begins, the columns and the values."""
 
 
-def _compared(shape: tuple[int, ...], parts: list[Any], owned: bool) -> Rows:
+def _compared(shape: tuple[int, ...], parts: list[Any]) -> Rows:
     """Entries in rows, by comparing their coordinates."""
     coords, values = sorted_coordinates(shape, parts[:2], parts[2])
-    if values is parts[2] and not owned:
-        coords, values = [coord.copy() for coord in coords], values.copy()
     return _pointers(coords[0], shape[0]), coords[1], values
 
 

@@ -96,3 +96,16 @@ def test_blank_lines_without_end_cost_no_memory(tmp_path: Path) -> None:
     assert isinstance(content, Coordinates)
     assert len(content.values) == 1
     assert most < 16 << 20
+
+
+def test_an_array_that_grows_beyond_its_room_keeps_what_is_placed() -> None:
+    """A file may become longer while it is read."""
+    part = text_tables.Growing(np.dtype(np.int64), None, 4)
+    first = part.placed(np.array([1, 2, 3]), 0, 1)
+    later = part.placed(np.array([9]), 3, 0)
+    beyond = part.placed(np.array([5, 6]), 4, 1)
+    part.extend(first)
+    part.extend(later)
+    part.extend(beyond)
+    assert (first.tolist(), later.tolist(), beyond.tolist()) == ([0, 1, 2], [9], [4, 5])
+    assert part.taken().tolist() == [0, 1, 2, 9, 4, 5]
