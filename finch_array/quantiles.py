@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from finch_array import functions as fn
-from finch_array import reductions as red
 from finch_array.axes import axes_of
-from finch_array.indexing import getitem, take_along_axis
-from finch_array.manipulation import moveaxis, reshape
-from finch_array.operands import array_of
-from finch_array.searching import sort
+from finch_array.fibers import Fibers, fibers, sorted_fibers
+from finch_array.leaves import differs
+from finch_array.manipulation import moveaxis, reshape, unraveled
+from finch_array.operands import array_of, is_dense
+from finch_array.run import is_short, sorted_tensor
 
 Between = Callable[[Any, Any, Any], Any]
 """The value between two elements, by the part of the way from the first."""
@@ -27,10 +26,7 @@ def quantile(
 ) -> Any:  # fmt: skip
     """The value below which the part ``q``, a number or several, of the sorted elements along
     ``axis`` is, between two elements in proportion; NaN where one of them is."""
-    array, parts = array_of(a), _parts(a, q, method)
-    fibers, shape = _fibers(array, axis, keepdims is True)
-    found = _between(sort(fibers, axis=-1), parts.reshape(-1) * (fibers.shape[-1] - 1))
-    return array_of(found.astype(_kind(array)).reshape((*parts.shape, *shape)))
+    return _quantiles(np.quantile, a, _checked(q, a, method), axis, keepdims is True)
 
 
 def nanquantile(
@@ -38,67 +34,143 @@ def nanquantile(
     method: str = "linear", keepdims: Any = False,
 ) -> Any:  # fmt: skip
     """``quantile`` of the elements that are not NaN; NaN, with a warning, where all are."""
-    parts = _parts(a, q, method)
-    return _without_nan(a, parts, axis, keepdims is True, _in_proportion)
+    return _quantiles(np.nanquantile, a, _checked(q, a, method), axis, keepdims is True)
 
 
 def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     """``quantile`` of hundredths."""
-    return quantile(a, np.asarray(q) / 100, *args, **options)
+    return quantile(a, _of_hundredths(q), *args, **options)
 
 
 def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     """``nanquantile`` of hundredths."""
-    return nanquantile(a, np.asarray(q) / 100, *args, **options)
+    return nanquantile(a, _of_hundredths(q), *args, **options)
 
 
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle of the sorted elements along ``axis``, or the mean of the two in the middle; NaN
     where one of them is."""
-    array = array_of(a)
-    fibers, shape = _fibers(array, axis, keepdims)
-    n, ordered = fibers.shape[-1], sort(fibers, axis=-1)
-    middle = getitem(ordered, (..., slice(max(n - 1, 0) // 2, n // 2 + 1)))
-    found = red.mean(middle, axis=-1)
-    if n and array.dtype.kind == "f":
-        broken = fn.isnan(getitem(ordered, (..., n - 1)))
-        found = fn.where(broken, array.dtype.type(np.nan), found)
-    return found if found.shape == shape else reshape(found, shape)
+    return _quantiles(np.median, a, None, axis, keepdims)
 
 
 def nanmedian(a: Any, axis: Any = None, *_: Any, keepdims: Any = False, **__: Any) -> Any:
     """``median`` of the elements that are not NaN; NaN, with a warning, where all are."""
-    half = np.asarray(0.5)
-    return _without_nan(a, half, axis, keepdims is True, lambda low, high, part: (low + high) / 2)
+    return _quantiles(np.nanmedian, a, None, axis, keepdims is True)
 
 
-def _parts(a: Any, q: Any, method: str) -> Any:
+def _of_hundredths(q: Any) -> Any:
+    return q / 100 if type(q) in (int, float) else np.asarray(q) / 100
+
+
+def _checked(q: Any, a: Any, method: str) -> Any:
+    """``q`` if it has the parts of quantiles, and ``a`` real numbers."""
     if method != "linear" or array_of(a).dtype.kind not in "biuf":
         raise TypeError(f"quantile has the method 'linear' for real numbers, not {method!r}")
     parts = np.asarray(q, np.float64)
     if parts.size and not (parts.min() >= 0 and parts.max() <= 1):
         raise ValueError("quantiles are from 0 to 1, percentiles to 100")
-    return parts
+    return q
 
 
-def _kind(array: Any) -> np.dtype[Any]:
+def _dtype(array: Any, q: Any) -> np.dtype[Any]:
+    """The dtype of a result: a number of Python takes that of floats."""
     dtype: np.dtype[Any] = array.dtype
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+    if dtype.kind in "mM" or dtype.names is not None:
+        raise TypeError(f"quantiles are those of numbers, not of {dtype}")
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    return dtype if q is None or type(q) in (int, float) else np.result_type(dtype, np.asarray(q))
 
 
-def _fibers(array: Any, axis: Any, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
-    """``array`` with one axis for all of ``axis``, the last; and the shape of a result."""
-    axes = axes_of(_whole(axis), array.ndim)
-    kept = [n for k, n in enumerate(array.shape) if k not in axes]
-    shape = [1 if k in axes else n for k, n in enumerate(array.shape)] if keepdims else kept
-    if len(axes) > 1 and len(axes) < array.ndim:
+def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims: bool) -> Any:
+    """NumPy's ``function`` of an array: what is between two sorted elements of each fiber, at the
+    place that each part ``q`` says, or the mean of the two in the middle (None).
+
+    Only fibers that store something are looked at: the result has the fill of all others, and is
+    dense where these are not many more.
+    """
+    array = array_of(a)
+    dtype, axes = _dtype(array, q), axes_of(_whole(axis), array.ndim)
+    if is_dense(array) or not array.size:
+        given = () if q is None else (q,)
+        options = {"axis": axes if array.ndim else None, "keepdims": keepdims}
+        return array_of(np.asarray(function(array.to_numpy(), *given, **options)))
+    kept = tuple([n for k, n in enumerate(array.shape) if k not in axes])
+    own = sorted_fibers(_fibers(array, axes, kept), False)
+    wide = np.complex128 if dtype.kind == "c" else np.float64
+    parts = np.asarray(0.5 if q is None else q, np.float64)
+    between = _mean if q is None else _in_proportion
+    fill = np.asarray(own.fill).astype(wide)
+    of_fills = len(own.numbers) < math.prod(kept)
+    absent = np.zeros(len(own.numbers), np.intp)
+    if function in (np.nanquantile, np.nanmedian) and array.dtype.kind not in "biu":
+        absent = _count_nan(own)
+        if (absent == own.shape[-1]).any() or (of_fills and np.isnan(fill)):
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+    last = own.shape[-1] - absent - 1
+    found = _elements_between(own, parts.reshape(-1), last, wide, between)
+    if keepdims:
+        kept = tuple([1 if k in axes else n for k, n in enumerate(array.shape)])
+    with np.errstate(invalid="ignore"):
+        fill = between(fill, fill, 0.0)
+    return _of_numbers(own, found.astype(dtype), np.asarray(fill, dtype), parts.shape, kept)
+
+
+def _fibers(array: Any, axes: tuple[int, ...], kept: tuple[int, ...]) -> Fibers:
+    """The fibers of an array along all of ``axes``; ``kept`` is the shape of the others."""
+    if len(axes) == 1:
+        return fibers(array, axes[0])
+    if kept:
         array = moveaxis(array, axes, tuple(range(-len(axes), 0)))
-    elif len(axes) == 1 and axes[0] != array.ndim - 1:
-        array = moveaxis(array, axes[0], -1)
-    if len(axes) != 1:
-        length = math.prod(array.shape[len(kept) :])
-        array = reshape(array, (*kept, length))
-    return array, tuple(shape)
+    return fibers(reshape(array, (*kept, math.prod(array.shape[len(kept) :]))), len(kept))
+
+
+def _count_nan(own: Fibers) -> Any:
+    """How many elements of each fiber are NaN."""
+    if not len(own.starts):
+        return own.counts
+    found = np.add.reduceat(np.isnan(own.values), own.starts, dtype=np.intp)
+    return found + (own.shape[-1] - own.counts) * bool(np.isnan(own.fill))
+
+
+def _elements_between(own: Fibers, parts: Any, last: Any, wide: Any, between: Between) -> Any:
+    """For each part and each of the sorted fibers, what is between two of its elements up to that
+    at ``last``, the one behind being NaN where it is; NaN where ``last`` is negative."""
+    places = np.multiply.outer(parts, np.maximum(last, 0))
+    low = np.floor(places).astype(np.intp)
+    above = np.minimum(low + 1, np.maximum(last, 0))
+    gap, missing = own.gaps(), own.shape[-1] - own.counts
+
+    def elements(ranks: Any) -> Any:
+        if not len(own.starts):
+            return np.empty(ranks.shape, wide)
+        stored = np.where(ranks < gap, ranks, ranks - missing)
+        absent = (ranks >= gap) & (ranks < gap + missing)
+        values = own.values[own.starts + np.where(absent, 0, stored)].astype(wide)
+        return np.where(absent, own.fill, values)
+
+    below = elements(low)
+    behind = below if between is _mean and (places == low).all() else elements(above)
+    with np.errstate(invalid="ignore"):
+        found = between(below, behind, places - low)
+    return np.where(np.isnan(elements(last)) | (last < 0), np.nan, found)
+
+
+def _of_numbers(
+    own: Fibers, found: Any, fill: Any, parts: tuple[int, ...], kept: tuple[int, ...]
+) -> Any:
+    """The array with these elements for each part and each of the fibers, ``fill`` elsewhere."""
+    shape, cells = (*parts, *kept), math.prod(kept)
+    if is_short(cells, len(own.numbers)):
+        made = np.full((len(found), cells), fill)
+        made[:, own.numbers] = found
+        return array_of(made.reshape(shape))
+    part, at = differs(found, fill).nonzero()
+    coords = [
+        *(unraveled(part, parts) if parts else ()),
+        *unraveled(own.numbers[at], kept),
+    ]
+    return sorted_tensor(shape, coords, found[part, at], fill[()], in_order=True)
 
 
 def _whole(axis: Any) -> Any:
@@ -108,48 +180,14 @@ def _whole(axis: Any) -> Any:
     return axis
 
 
-def _between(ordered: Any, places: Any) -> Any:
-    """The elements of sorted fibers at places between two of them, the places outermost."""
-    last = ordered.shape[-1] - 1
-    low = np.floor(places).astype(np.intp)
-    wanted = np.concatenate([low, np.minimum(low + 1, last), [last]])
-    chosen = getitem(ordered, (..., wanted)).to_numpy()
-    rows = np.moveaxis(chosen.astype(np.float64), -1, 0)
-    below, above, greatest = rows[: len(low)], rows[len(low) : -1], rows[-1]
-    part = (places - low).reshape(-1, *(1,) * (rows.ndim - 1))
-    return np.where(np.isnan(greatest), np.nan, _in_proportion(below, above, part))
-
-
 def _in_proportion(below: Any, above: Any, part: Any) -> Any:
-    apart = np.subtract(above, below, out=np.zeros_like(above), where=above != below)
+    apart = above - below
     return np.where(part < 0.5, below + apart * part, above - apart * (1 - part))
 
 
-def _without_nan(a: Any, parts: Any, axis: Any, keepdims: bool, between: Between) -> Any:
-    """What is between two elements of each fiber that are not NaN, at the place that each of
-    ``parts`` says."""
-    array = array_of(a)
-    fibers, shape = _fibers(array, axis, keepdims)
-    length = fibers.shape[-1]
-    absent = red.sum(fn.isnan(fibers), axis=-1).to_numpy() if array.dtype.kind == "f" else 0
-    counts = np.broadcast_to(length - absent, fibers.shape[:-1])
-    if not counts.all():
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=2)
-    last = np.maximum(counts - 1, 0)
-    places = np.multiply.outer(parts.reshape(-1), last)
-    low = np.floor(places).astype(np.intp)
-    if length:
-        both = np.concatenate([low, np.minimum(low + 1, last)])
-        chosen = take_along_axis(sort(fibers, axis=-1), np.moveaxis(both, 0, -1), axis=-1)
-        rows = np.moveaxis(chosen.to_numpy().astype(np.float64), -1, 0)
-    else:
-        rows = np.full((2 * len(low), *low.shape[1:]), np.nan)
-    if between is not _in_proportion:  # the mean of the two in the middle, or the one there
-        high = np.where(places == low, rows[: len(low)], rows[len(low) :])
-    else:
-        high = rows[len(low) :]
-    found = np.where(counts > 0, between(rows[: len(low)], high, places - low), np.nan)
-    return array_of(found.astype(_kind(array)).reshape((*parts.shape, *shape)))
+def _mean(low: Any, high: Any, part: Any) -> Any:
+    """The mean of the two in the middle, or the one there."""
+    return np.where(part == 0, low, (low + high) / 2)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
