@@ -15,13 +15,14 @@ from finch_array import reductions as red
 from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
+from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
 from finch_array.manipulation import atleast_nd, concat, moveaxis, permute_dims, squeeze
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.runtime.compressed import coordinate_format
-from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.tensor import Tensor, checked_shape
 
 # -- creation ---------------------------------------------------------------------------------
 
@@ -109,11 +110,29 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         given = {axis_of(k, array.ndim): v for k, v in pad_width.items()}
         pad_width = [given.get(k, 0) for k in range(array.ndim)]
         pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
-    for k, (before, after) in enumerate(np.broadcast_to(pad_width, (array.ndim, 2)).tolist()):
+    if is_dense(array):
+        return array_of(np.pad(array.to_numpy(), pad_width, constant_values=constant_values))
+    widths = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
+    if same(np.asarray(constant_values).astype(array.dtype), array.fill_value):
+        return _framed(array, widths)
+    for k, (before, after) in enumerate(widths):
         shapes = [(*array.shape[:k], n, *array.shape[k + 1 :]) for n in (before, after)]
         first, last = (filled_like(array, constant_values, shape=s) for s in shapes)
         array = concat([part for part in (first, array, last) if part.shape[k]] or [array], axis=k)
     return array
+
+
+def _framed(array: Any, widths: list[list[int]]) -> Any:
+    """An array with its fill around it."""
+    if any(min(pair) < 0 for pair in widths):
+        raise ValueError(f"the widths {widths} are negative")
+    shape, coords, values = coordinates(array)
+    for coord, (before, _) in zip(coords, widths, strict=True):
+        coord += before
+    shape = tuple([n + sum(pair) for n, pair in zip(shape, widths, strict=True)])
+    shape = checked_shape(shape, array.ndim)
+    in_order = array.__class__ is Tensor
+    return sorted_tensor(shape, coords, values, array.fill_value, of=(array,), in_order=in_order)
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:

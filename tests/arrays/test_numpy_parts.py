@@ -18,6 +18,11 @@ CALLS = {
         lambda x: np.median(x, axis=(0, 1)), lambda x: np.median(x[0, 0]),
         lambda x: np.nanmedian(x), lambda x: np.nanmedian(x.astype(int), axis=0),
     ),
+    "pad": (
+        lambda x: np.pad(x, 1), lambda x: np.pad(x, (0, 2)), lambda x: np.pad(x, ((1, 0), (0, 3))),
+        lambda x: np.pad(x, {1: 2}), lambda x: np.pad(x, ((2, 1), (0, 0)), constant_values=1.5),
+        lambda x: np.pad(x.T, ((0, 1), (3, 0)), constant_values=-1.0), lambda x: np.pad(x[0, 0], 0),
+    ),
     "differences": (
         lambda x: np.diff(x, prepend=0), lambda x: np.diff(x, axis=0, append=2.5),
         lambda x: np.diff(x, 2, 1, 1, x[:, :2]), lambda x: np.diff(x[0], prepend=x[1, :1]),
