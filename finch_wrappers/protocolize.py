@@ -19,6 +19,8 @@ from finch_core.symbolic.affine import Scope
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import TensorLike
+    from finch_core.ir.program import Extent
     from finch_core.level import Format
 
 NAMES = frozenset(PROTOCOLS.values())
@@ -66,6 +68,10 @@ class ProtocolizedTensor(WrapperTensor):
 
     def to_numpy(self) -> Any:
         return self.tensor.to_numpy()
+
+    @staticmethod
+    def sizes_of(inner: TensorLike, params: Any) -> tuple[Extent | None, ...]:
+        return inner.sizes
 
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Access | None:

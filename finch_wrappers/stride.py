@@ -55,12 +55,21 @@ class Step:
 
 
 @frozen
-class SeenPart(Seen):
-    """A part of a tensor, which cannot be declared."""
+class SeenSteps(Seen):
+    """A tensor seen by steps: ``params`` are the step and the first index of each dimension. It can
+    be declared if it has every element."""
 
     @property
     def whole(self) -> bool:
-        return False
+        return all(abs(step) == 1 for step, _ in self.params)
+
+
+def _of_steps(extent: Extent | None, step: int) -> Extent | None:
+    """The indices of every ``step``-th element of a dimension."""
+    if extent is None or step == 1:
+        return extent
+    length, by = extent.stop - extent.start, abs(step)
+    return Extent(lift(0), length if by == 1 else (length + (by - 1)) // by)
 
 
 class Strided(Wrapped):
@@ -133,9 +142,12 @@ class StrideTensor(WrapperTensor):
         super().__init__(tensor, steps, (0,) * sum(step < 0 for step in steps))
 
     def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
-        whole = all(abs(step) == 1 for step in self.key)
-        kind = Seen if whole else SeenPart
-        return kind(inner, StrideTensor, _places(self.key, scalars), self.ndim)
+        return SeenSteps(inner, StrideTensor, _places(self.key, scalars), self.ndim)
+
+    @staticmethod
+    def sizes_of(inner: TensorLike, params: Any) -> tuple[Extent | None, ...]:
+        pairs = zip(params, inner.sizes, strict=True)
+        return tuple(_of_steps(extent, step) for (step, _), extent in pairs)
 
     @property
     def _sizes(self) -> tuple[int, ...]:

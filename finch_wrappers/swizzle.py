@@ -186,8 +186,14 @@ class Swizzled(Around):
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
-        inner = self.inner.dims
-        return tuple(inner[self.perm.index(k)] for k in range(self.ndim))
+        return self._permuted(self.inner.dims)
+
+    @property
+    def sizes(self) -> tuple[Extent | None, ...]:
+        return self._permuted(self.inner.sizes)
+
+    def _permuted(self, extents: tuple[Extent | None, ...]) -> tuple[Extent | None, ...]:
+        return tuple(extents[self.perm.index(k)] for k in range(self.ndim))
 
     @property
     def keeps_apart(self) -> bool:

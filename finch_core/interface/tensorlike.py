@@ -60,6 +60,12 @@ class TensorLike:
         raise NotImplementedError
 
     @property
+    def sizes(self) -> tuple[Extent | None, ...]:
+        """The dimensions whose sizes a program may ask for: ``dims``, and those of wrappers whose
+        accesses are rewritten."""
+        return self.dims
+
+    @property
     def shifts(self) -> tuple[Expr, ...]:
         """Numbers of the caller's by which dimensions are shifted whose indices nothing bounds: a
         program refuses those that are too far from 0 for the sums to be representable."""

@@ -23,7 +23,7 @@ def dimension(unit: Unit, node: Dimension, span: Span | None) -> Expr:
             span=where,
             hint="dimensions are counted from 0",
         )
-    extent, root = tensor.dims[axis], tensor.root
+    extent, root = tensor.sizes[axis], tensor.root
     if extent is None:
         raise DimensionMismatch(
             f"dimension {axis} of {node.tensor} has no size", span=where,

@@ -25,7 +25,7 @@ def evaluate(ctx: Context, expr: Expr) -> Expr:
 
 def _size(node: Dimension) -> Expr:
     """The present number of indices of a dimension."""
-    extent = node.tensor.dims[node.axis]
+    extent = node.tensor.sizes[node.axis]
     return node.size if node.size is not None else extent.stop - extent.start
 
 

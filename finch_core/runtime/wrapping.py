@@ -62,7 +62,14 @@ class Wrapped(Around):
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
-        pairs = zip(self.inner.dims, self.parts, strict=True)
+        return self._changed(self.inner.dims)
+
+    @property
+    def sizes(self) -> tuple[Extent | None, ...]:
+        return self._changed(self.inner.sizes)
+
+    def _changed(self, extents: tuple[Extent | None, ...]) -> tuple[Extent | None, ...]:
+        pairs = zip(extents, self.parts, strict=True)
         return tuple(e if e is None or p is None else self.extent(e, p) for e, p in pairs)
 
     def filled_beyond(self) -> TensorLike | None:
@@ -128,13 +135,17 @@ class Seen(Around):
     index expressions of ``inner``, so that wrappers nest in any order."""
 
     inner: TensorLike
-    kind: type
+    kind: type[WrapperTensor]
     params: Any
     ndim: int
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
         return (None,) * self.ndim
+
+    @property
+    def sizes(self) -> tuple[Extent | None, ...]:
+        return self.kind.sizes_of(self.inner, self.params) or self.dims
 
 
 def seen(node: Access, kind: type) -> Seen | None:
@@ -216,6 +227,12 @@ class WrapperTensor(Signed, ArrayMethods):
     def params(self, scalars: tuple[Var, ...]) -> Any:
         """The parameters of this argument for ``match_access``: its ``scalars`` as variables."""
         return scalars
+
+    @staticmethod
+    def sizes_of(inner: TensorLike, params: Any) -> tuple[Extent | None, ...]:
+        """The dimensions of ``inner`` seen through a wrapper with these ``params``, for programs
+        that ask for ``A.shape``; None for one without a size, empty if none has."""
+        return ()
 
     def dense_access(self, node: Access) -> Expr:
         """The expression of the wrapped tensor, under the same name, that an access of this means,
