@@ -29,6 +29,7 @@ from finch_core.testing.formats import (
     nest,
     takes_any_order,
 )
+from finch_core.testing.level_buffers import LevelBuffers, contents
 from finch_core.testing.level_in_place import LevelInPlace
 from finch_core.testing.level_parallel import LevelInParallel
 from finch_core.testing.level_updates import LevelUpdates
@@ -50,7 +51,7 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 
 @ANY_ORDER
-class LevelSuite(RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel):
+class LevelSuite(RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel, LevelBuffers):
     """The tests that every level format must pass, compared with NumPy. A complete test module::
 
         class TestMyFormat(LevelSuite):
@@ -188,7 +189,7 @@ class LevelSuite(RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel):
     def test_buffers_make_the_same_tensor(self, backend: str) -> None:
         with using(backend):
             first = self.round_trip(self.make(rank=2), array((4, 5), float, "rows", 3))
-            again = Tensor.from_buffers(first.format, first.shape, _contents(first))
+            again = Tensor.from_buffers(first.format, first.shape, contents(first))
             equal(again.to_numpy(), first.to_numpy(), first.format)
             assert again.nstored == first.nstored
             more = self.admitted(first.format, array((6, 7), float, "full", 3))
@@ -375,15 +376,6 @@ class LevelSuite(RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel):
                 a = self.round_trip(self.make(fill), array((5,), float, kind, 3, fill))
             out = on(backend, programs.gather)(np.zeros(6), where, a)
             equal(out, a.to_numpy()[where], a.format)
-
-
-def _contents(tensor: Tensor) -> dict[str, Any]:
-    """All buffers and scalars of a tensor, by the names that ``from_buffers`` takes."""
-    found: dict[str, Any] = dict(tensor.buffers)
-    for depth, level in enumerate(tensor.format.levels()):
-        values = tensor.fields(depth)
-        found |= {f"{depth}_{f.name}": values[f.name] for f in level.fields if not f.is_buffer}
-    return found
 
 
 def equal(found: Any, expected: Array, format: Format) -> None:

@@ -26,6 +26,7 @@ from finch_core.ir.expressions import TRUE, Call, Cast, Load, call, cast, lift
 from finch_core.ir.operators import operator
 from finch_core.ir.typing import typed_kernel
 from finch_core.reference.interpreter import InterpretedKernel, Interpreter
+from finch_core.runtime.validation import check_pointers, check_range
 from finch_core.testing import BackendSuite, Example, LevelSuite, View, WrapperSuite
 from finch_levels import SparseDiagonals, SparseList
 from finch_wrappers import offset
@@ -264,6 +265,38 @@ class SaysNonnegative(SparseDiagonals):
         return tuple(attrs.evolve(field, nonnegative=True) for field in super().fields)
 
 
+class Unchecked(SparseList):
+    """Takes any buffers."""
+
+    name = "Unchecked"
+    layout = ""
+
+    def validate(self, positions, shape, fields):
+        pass
+
+
+class InNoOrder(Unchecked):
+    """Takes indices in any order, and has no other protocol that would find others than a walk."""
+
+    name = "InNoOrder"
+    protocols = frozenset({"walk"})
+
+    def validate(self, positions, shape, fields):
+        check_pointers("ptr", fields["ptr"], positions)
+        check_range("idx", fields["idx"], int(fields["ptr"][positions]), 0, shape - 1)
+
+
+class Failing(SparseList):
+    """Expects that pointers have been checked before."""
+
+    name = "Failing"
+    layout = ""
+
+    def validate(self, positions, shape, fields):
+        fields["ptr"][positions], fields["idx"][0], 1 // fields["ptr"][1]
+        super().validate(positions, shape, fields)
+
+
 def levels(level) -> LevelSuite:
     return type("Suite", (LevelSuite,), {"format": level})()
 
@@ -285,6 +318,23 @@ def test_a_lie_about_patterns_is_noticed() -> None:
         levels(SaysAscending).test_what_is_stored_is_asked("interpreter")
     with pytest.raises(AssertionError, match="negative"):
         levels(SaysNonnegative).test_what_is_stored_is_asked("interpreter")
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [
+        (
+            Unchecked,
+            "a kernel ends with AssemblyFault: .* is outside of .*: `validate` is to raise",
+        ),
+        (InNoOrder, "idx has 3 at 0, not 1, and then `walk` reads other values .*: `validate` is"),
+        (Failing, "raises IndexError: "),
+    ],
+)
+def test_a_level_that_does_not_validate_its_buffers_is_noticed(level, told: str) -> None:
+    levels(SparseList).test_wrong_buffers_are_refused("interpreter")
+    with pytest.raises(AssertionError, match=told):
+        levels(level).test_wrong_buffers_are_refused("interpreter")
 
 
 def test_protocols_that_there_are_not_are_noticed() -> None:
