@@ -56,8 +56,9 @@ def admit(format: Format, array: Array, limits: Mapping[str, Limit] | None = Non
     for depth, level in enumerate(format.levels()[:-1]):
         limit = (limits or {}).get(level.name, type(level).limit)
         if limit is not None:
-            for index in np.ndindex(array.shape[:depth]):
-                _keep(array[index], limit, format.fill_value)
+            inside = tuple(range(depth, array.ndim))
+            for index in np.argwhere((array != format.fill_value).any(axis=inside)):
+                _keep(array[tuple(index)], limit, format.fill_value)
     return array
 
 

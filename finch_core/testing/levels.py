@@ -30,6 +30,7 @@ from finch_core.testing.formats import (
     takes_any_order,
 )
 from finch_core.testing.level_buffers import LevelBuffers, contents
+from finch_core.testing.level_gaps import LevelGaps
 from finch_core.testing.level_in_place import LevelInPlace
 from finch_core.testing.level_parallel import LevelInParallel
 from finch_core.testing.level_updates import LevelUpdates
@@ -51,7 +52,9 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 
 @ANY_ORDER
-class LevelSuite(RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel, LevelBuffers):
+class LevelSuite(
+    RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel, LevelBuffers, LevelGaps
+):
     """The tests that every level format must pass, compared with NumPy. A complete test module::
 
         class TestMyFormat(LevelSuite):

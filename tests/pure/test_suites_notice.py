@@ -265,6 +265,18 @@ class SaysNonnegative(SparseDiagonals):
         return tuple(attrs.evolve(field, nonnegative=True) for field in super().fields)
 
 
+class Short(SparseList):
+    """Keeps 16 bits of each index, and does not ask whether that is enough."""
+
+    name = "Short"
+    layout = ""
+
+    @property
+    def fields(self):
+        short = {"idx": np.dtype(np.int16)}
+        return tuple(attrs.evolve(f, dtype=short.get(f.name, f.dtype)) for f in super().fields)
+
+
 class Unchecked(SparseList):
     """Takes any buffers."""
 
