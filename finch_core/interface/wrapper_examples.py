@@ -22,7 +22,8 @@ class View:
     ``place`` maps an index to that of the wrapped array's element, which may be outside of its
     ``shape``; None where there is no element. Where there is none, the value is ``missing`` if
     ``permissive``, else reading fails. ``sized`` says which dimensions give the extent of a
-    loop over them.
+    loop over them. If ``endless``, there is an element at every index, as in a periodic tensor:
+    ``ranges`` are then those over which the tests read, any that seem worth it.
     """
 
     shape: tuple[int, ...]
@@ -30,6 +31,7 @@ class View:
     place: Callable[[Place], Place | None]
     sized: tuple[bool, ...]
     permissive: bool = False
+    endless: bool = False
 
     @classmethod
     def of(cls, shape: tuple[int, ...]) -> View:

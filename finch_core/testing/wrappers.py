@@ -238,7 +238,7 @@ class WrapperSuite:
                 assert found == sum(seen(view, data, (i,)) * other[i] for i in range(lo, hi))
 
     def test_beyond_its_ranges_nothing_is_read(self, backend: str) -> None:
-        """An index before the first or after the last fails."""
+        """An index before the first or after the last fails, or has an element if it is endless."""
         for ndim, side in itertools.product(SHAPES, (0, 1)):
             shape = SHAPES[ndim][-1]
             for example in self.wrapper.examples(View.of(shape)):
@@ -248,11 +248,19 @@ class WrapperSuite:
                 ranges: list[Range] = list(view.ranges)
                 lo, hi = ranges[0]
                 ranges[0] = (lo - 1, hi) if side == 0 else (lo, hi + 1)
+                if view.endless:
+                    beyond = evolve(example, view=evolve(view, ranges=tuple(ranges)))
+                    data = array(shape, float, "half", 2)
+                    self.reads(backend, beyond, self.tensor(hub().layout("dense").name, data))
+                    continue
                 bounds = [bound for pair in ranges for bound in pair]
-                with pytest.raises((DimensionMismatch, OutOfBounds)):
-                    on(backend, programs.WEIGH[view.ndim])(
-                        Tensor(leaf()), example.make(Tensor(format, shape)), *bounds
-                    )
+                wrapped = example.make(Tensor(format, shape))
+                try:
+                    on(backend, programs.WEIGH[view.ndim])(Tensor(leaf()), wrapped, *bounds)
+                except (DimensionMismatch, OutOfBounds):
+                    continue
+                told = f"it is read over {ranges}, and its view has {view.ranges}"
+                pytest.fail(f"{told}; that of a tensor with elements everywhere is `endless`")
 
     # -- memory -----------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 
 import attrs
 import numpy as np
@@ -25,8 +26,11 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import TRUE, Call, Cast, Load, call, cast, lift
 from finch_core.ir.operators import operator
 from finch_core.ir.typing import typed_kernel
+from finch_core.plugins import hookimpl, hub
 from finch_core.reference.interpreter import InterpretedKernel, Interpreter
 from finch_core.runtime.validation import check_pointers, check_range
+from finch_core.runtime.wrapping import WrapperTensor, mapped
+from finch_core.runtime.wrapping import seen as wrapped_by
 from finch_core.testing import BackendSuite, Example, LevelSuite, View, WrapperSuite
 from finch_levels import SparseDiagonals, SparseList
 from finch_wrappers import offset
@@ -197,6 +201,69 @@ def test_a_wrapper_that_does_not_do_what_it_says_is_noticed(test: str) -> None:
         run("interpreter", "Dense", {"interpreter": 1.0})
     right = type("Suite", (WrapperSuite,), {"wrapper": OffsetTensor})()
     getattr(right, test)("interpreter", "Dense", {"interpreter": 1.0})
+
+
+class Repeated(WrapperTensor):
+    """A tensor that goes on from its first element after its last."""
+
+    name = "repeated"
+
+    @staticmethod
+    def match_access(access, scope):
+        argument = wrapped_by(access, Repeated)
+        if argument is None:
+            return None
+        pairs = zip(access.indices, argument.params, strict=True)
+        indices = tuple(mapped(index, lambda i, n=n: i % n) for index, n in pairs)
+        return attrs.evolve(access, tensor=argument.inner, indices=indices)
+
+    @staticmethod
+    def examples(view: View):
+        sizes = tuple(stop for _, stop in view.ranges)
+        if all(sizes) and not any(start for start, _ in view.ranges):
+            place = view.moved(
+                lambda index: tuple(i % n for i, n in zip(index, sizes, strict=True)),
+                ranges=tuple((-3, n + 5) for n in sizes),
+                sized=(False,) * view.ndim,
+                endless=True,
+            )
+            yield Example(lambda tensor: Repeated(tensor, (), sizes), place)
+
+
+class SaysItEnds(Repeated):
+    @staticmethod
+    def examples(view: View):
+        for example in Repeated.examples(view):
+            yield attrs.evolve(example, view=attrs.evolve(example.view, endless=False))
+
+
+class EndsAfterAll(OffsetTensor):
+    @staticmethod
+    def examples(view: View):
+        for example in OffsetTensor.examples(view):
+            yield attrs.evolve(example, view=attrs.evolve(example.view, endless=True))
+
+
+@pytest.fixture
+def repeated():
+    """While it is used, kernels know ``Repeated``."""
+    hub().register(types.SimpleNamespace(finch_wrapper=hookimpl(lambda: Repeated)), "repeated")
+    yield
+    hub().unregister("repeated")
+
+
+@pytest.mark.usefixtures("repeated")
+def test_a_wrapper_with_elements_everywhere_passes() -> None:
+    made = type("Suite", (WrapperSuite,), {"wrapper": Repeated})()
+    for level in ("Dense", "SparseList"):
+        made.test_it_reads_what_is_there("interpreter", level, {"interpreter": 1.0})
+    made.test_beyond_its_ranges_nothing_is_read("interpreter")
+    wrong = type("Suite", (WrapperSuite,), {"wrapper": SaysItEnds})()
+    with pytest.raises(pytest.fail.Exception, match="with elements everywhere is `endless`"):
+        wrong.test_beyond_its_ranges_nothing_is_read("interpreter")
+    wrong = type("Suite", (WrapperSuite,), {"wrapper": EndsAfterAll})()
+    with pytest.raises((FinchError, AssertionError, TypeError)):
+        wrong.test_beyond_its_ranges_nothing_is_read("interpreter")
 
 
 def test_a_wrapper_without_examples_is_noticed() -> None:
