@@ -65,8 +65,8 @@ def array_of(value: Any) -> Any:
     """``value`` as a tensor or wrapper: NumPy's arrays over their memory, also transposed ones,
     SciPy's, nested lists, and objects with ``__dlpack__`` or ``__array__``.
 
-    Raises ``TypeError`` for what is no array, and ``FormatError`` for a wrapper whose indices do
-    not begin at 0.
+    Raises ``TypeError`` for what is no array, and ``FormatError`` for a wrapper that
+    has no array.
     """
     if hasattr(value, "signature"):
         if is_lazy(value):
@@ -86,8 +86,9 @@ def _indexed_from_zero(wrapper: Any) -> Any:
     inner = wrapper
     while inner.__class__ is not Tensor and hasattr(inner, "tensor"):
         if not getattr(inner, "has_array", False):
+            why = getattr(inner, "without_array", "it has no shape")
             raise FormatError(
-                f"the result of {inner.name} is no array: its indices do not begin at 0",
+                f"the result of {inner.name} is no array: {why}",
                 hint="read it in a kernel, into a tensor of its own",
             )
         inner = inner.tensor

@@ -45,6 +45,7 @@ class OffsetTensor(WrapperTensor):
     """``offset(A, c, d)[i, j]`` is ``A[i + c, j + d]``."""
 
     name: ClassVar[str] = "offset"
+    without_array: ClassVar[str] = "its indices do not begin at 0"
 
     def dense_access(self, node: Access) -> Expr:
         shifts = map(lift, self.scalars)

@@ -89,6 +89,7 @@ class PermissiveTensor(WrapperTensor):
     """``permissive(A, True, False)[i, j]`` is ``A[~i, j]``."""
 
     name: ClassVar[str] = "permissive"
+    without_array: ClassVar[str] = "indices before 0 and after the last are read, too, as missing"
 
     def params(self, scalars: Any) -> Any:
         return self.key

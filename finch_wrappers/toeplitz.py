@@ -84,10 +84,18 @@ class ToeplitzTensor(WrapperTensor):
     """``toeplitz(A, k)[..., i, j, ...]`` is ``A[..., i + j, ...]``."""
 
     name: ClassVar[str] = "toeplitz"
+    without_array: ClassVar[str] = "two of its indices are added, and have no ranges of their own"
 
     @property
     def ndim(self) -> int:
         return int(self.tensor.ndim) + 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of indices of each dimension at which there is an element: the two that are
+        added have as many each as the dimension that they stand for."""
+        shape, k = self.tensor.shape, self.key
+        return (*shape[:k], shape[k], *shape[k:])
 
     def params(self, scalars: Any) -> Any:
         return self.key

@@ -240,7 +240,7 @@ when_plugins_change(_copying.clear)
 def _in_order(source: Any) -> Any:
     """A tensor-like with the values of the wrapper ``source`` that can be read in the order of its
     indices: the wrapper itself, or a copy if it permutes dimensions. Raises ``FormatError`` for a
-    wrapper whose dimensions do not begin at 0."""
+    wrapper that has no array."""
     if hasattr(source, "coordinates"):
         shape, coords, values = to_coordinates(source)
         return from_sorted(shape, *sorted_coordinates(shape, coords, values), source.fill_value)
@@ -248,8 +248,9 @@ def _in_order(source: Any) -> Any:
     while not isinstance(inner, Tensor):
         if not getattr(inner, "has_array", False):
             name = getattr(inner, "name", type(inner).__name__)
+            why = getattr(inner, "without_array", "it has no array")
             raise FormatError(
-                f"the result of {name} cannot be converted: its dimensions do not begin at 0",
+                f"the result of {name} cannot be converted: {why}",
                 hint="read it in a kernel, into a tensor of its own",
             )
         if hasattr(inner, "coordinates"):  # it permutes the dimensions of the tensor inside

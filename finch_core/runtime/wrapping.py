@@ -205,8 +205,13 @@ class WrapperTensor(Signed, ArrayMethods):
     """
 
     permutes: ClassVar[bool] = False
+    """Whether it gives the dimensions of the wrapped tensor in another order, and has no scalars;
+    its accesses are replaced before those of other wrappers."""
     has_array: ClassVar[bool] = False
-    """Whether ``to_numpy`` works where it does for the wrapped tensor."""
+    """Whether ``shape`` and ``to_numpy`` are those of an array with the indices from 0 up to a
+    size, where the wrapped tensor has them."""
+    without_array: ClassVar[str] = "its indices need not be those from 0 up to a size"
+    """Why it has no array, in messages, unless ``has_array``."""
     name: ClassVar[str]
     signature: Signature
 
@@ -260,6 +265,8 @@ class WrapperTensor(Signed, ArrayMethods):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """How many indices each dimension has, wherever they begin: those of the wrapped tensor. A
+        wrapper with other dimensions overrides it."""
         shape: tuple[int, ...] = self.tensor.shape
         return shape
 
@@ -273,10 +280,10 @@ class WrapperTensor(Signed, ArrayMethods):
         return self.tensor.fill_value
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
-        """A dense array of the same values. Raises ``FormatError`` if a dimension does not begin
-        at 0."""
+        """A dense array of the same values. Raises ``FormatError`` unless the indices of each
+        dimension are those from 0 up to a size."""
         raise FormatError(
-            f"the result of {self.name} has no dense array: it does not begin at index 0",
+            f"the result of {self.name} has no dense array: {self.without_array}",
             hint="read it in a kernel, into a tensor of its own",
         )
 

@@ -160,7 +160,10 @@ class WrapperSuite:
 
     def test_it_has_examples(self, backend: str) -> None:
         for ndim in SHAPES:
-            assert [example for _, example in self.singles(ndim)]
+            assert list(self.singles(ndim))
+            for shape, example in self.singles(ndim):
+                wrapped = example.make(np.zeros(shape))
+                assert wrapped.ndim == len(wrapped.shape) == example.view.ndim
 
     def test_it_reads_what_is_there(self, backend: str, level: str, share: Any) -> None:
         for ndim in SHAPES:

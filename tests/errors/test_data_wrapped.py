@@ -36,18 +36,26 @@ def test_a_window_of_every_level(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "wrap"),
+    ("name", "wrap", "why"),
     [
-        ("offset", lambda t: offset(t, 1, 1)),
-        ("permissive", lambda t: permissive(t, True, False)),
-        ("offset", lambda t: protocolize(offset(t, 1, 1), None, None)),
+        ("offset", lambda t: offset(t, 1, 1), "its indices do not begin at 0"),
+        (
+            "permissive",
+            lambda t: permissive(t, True, False),
+            "indices before 0 and after the last are read, too, as missing",
+        ),
+        (
+            "offset",
+            lambda t: protocolize(offset(t, 1, 1), None, None),
+            "its indices do not begin at 0",
+        ),
     ],
 )
-def test_data_wrapped(name, wrap):
+def test_data_wrapped(name, wrap, why):
     with pytest.raises(FormatError) as error:
         Tensor(Dense(Dense(Element(0.0))), wrap(dense(DATA)))
     expected = f"""\
-the result of {name} cannot be converted: its dimensions do not begin at 0
+the result of {name} cannot be converted: {why}
   hint: read it in a kernel, into a tensor of its own"""
     assert str(error.value) == expected
 
