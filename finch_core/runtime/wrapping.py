@@ -241,8 +241,12 @@ class WrapperTensor(Signed, ArrayMethods):
 
     def dense_access(self, node: Access) -> Expr:
         """The expression of the wrapped tensor, under the same name, that an access of this means,
-        for the reference implementation (``reference.wrappers``). Not needed if ``has_array``."""
-        raise NotImplementedError
+        for the reference implementation (``reference.wrappers``). Not needed if ``has_array``.
+        Raises ``FormatError`` by default."""
+        raise FormatError(
+            f"the reference implementation does not know what the result of {self.name} means",
+            hint=f"{type(self).__name__}.dense_access(access) gives an expression of what it wraps",
+        )
 
     def words(self) -> tuple[Any, ...]:
         """The machine words that pass this to a kernel: those of the tensor, and the scalars."""

@@ -3,7 +3,7 @@ import pytest
 from error_support import VECTOR, dense
 
 import finch_array as fa
-from finch_core import FormatError, Tensor
+from finch_core import FormatError, Tensor, kernel
 from finch_core.runtime.wrapping import WrapperTensor
 from finch_levels import Element, SparseList
 from finch_wrappers import offset, permissive, toeplitz
@@ -17,6 +17,11 @@ the result of offset has no dense array: its indices do not begin at 0
     with pytest.raises(FormatError) as error:
         x.to_numpy()
     assert str(error.value) == expected
+
+
+@kernel
+def first(x):
+    return x[0]
 
 
 def test_others_as_arrays():
@@ -42,6 +47,8 @@ def test_one_of_an_author_as_array():
         Mirrored(dense(VECTOR)).to_numpy()
     with pytest.raises(FormatError, match=f"mirrored cannot be converted: {why}"):
         Tensor(SparseList(Element(0.0)), Mirrored(dense(VECTOR)))
+    with pytest.raises(FormatError, match="what the result of mirrored means"):
+        first.reference(Mirrored(dense(VECTOR)))
 
 
 def test_sizes_are_numbers_of_indices():
