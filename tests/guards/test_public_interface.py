@@ -16,7 +16,17 @@ from finch_core.plugins import INTERFACE, OLDEST_INTERFACE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/public-modules.md").read_text()
-MODULES = sorted(set(re.findall(r"\| `(finch_[\w.]+)`", PAGE)))
+WHOLE, _, IN_PART = PAGE.partition("Of these modules the names that are listed are public")
+MODULES = sorted(set(re.findall(r"\| `(finch_[\w.]+)`", WHOLE)))
+PARTS = {
+    module: re.findall(r"`(\w+)`", listed)
+    for listed, module in re.findall(r"\| ([^|]+) \| `(finch_[\w.]+)`", IN_PART)
+}
+"""The modules of which only some names are public."""
+SHOWN = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/examples/plugins").rglob("src/**/*.py")),
+]
 
 
 def listed(version: int) -> Path:
@@ -34,7 +44,8 @@ def names(module: ModuleType) -> list[str]:
 
 def present() -> list[str]:
     found = {name: importlib.import_module(name) for name in MODULES}
-    return [f"{name}.{item}" for name, module in found.items() for item in names(module)]
+    whole = [f"{name}.{item}" for name, module in found.items() for item in names(module)]
+    return [*whole, *(f"{module}.{item}" for module in sorted(PARTS) for item in PARTS[module])]
 
 
 def test_the_page_names_the_versions() -> None:
@@ -54,6 +65,26 @@ def test_the_names_of_supported_versions_are_there() -> None:
         wanted = listed(version).read_text().split() if listed(version).exists() else []
         missing = [path for path in wanted if not _found(path)]
         assert missing == [], version
+
+
+def imports(text: str) -> list[tuple[str, str]]:
+    """What a page or a program imports of our packages: modules, each with a name."""
+    pattern = r"^ *from (finch_(?:core|levels|wrappers)[\w.]*) import (\([^)]*\)|[^\n]*)"
+    found = re.findall(pattern, text, re.MULTILINE)
+    return [(module, name) for module, names_ in found for name in re.findall(r"\w+", names_)]
+
+
+def test_pages_and_examples_import_what_is_public() -> None:
+    assert PARTS["finch_core.runtime.wrapping"]
+    for page in SHOWN:
+        private = [
+            (module, name)
+            for module, name in imports(page.read_text())
+            if module not in MODULES
+            and not module.startswith("finch_core.ir.")
+            and name not in PARTS.get(module, ())
+        ]
+        assert private == [], page
 
 
 def _found(path: str) -> bool:
