@@ -83,7 +83,7 @@ def _head(path: Path) -> tuple[int, tuple[int, ...] | None]:
 def write_frostt(tensor: Any, path: Path) -> None:
     """Write the entries of a tensor, after a comment with its shape where they do not tell it.
     Raises ``FormatError`` for one without entries or dimensions,
-    of complex numbers, or of another fill value than 0."""
+    of complex numbers or integers that no float64 holds, or of another fill value than 0."""
     content = content_of(tensor)
     check_plain(content)
     if not isinstance(content, Coordinates):
@@ -96,7 +96,21 @@ def write_frostt(tensor: Any, path: Path) -> None:
         )
     if content.values.dtype.kind == "c":
         raise FormatError("a .tns file holds real values, the tensor has complex ones")
+    _check_exact(content.values)
     put(_text(content), path)
+
+
+def _check_exact(values: Any) -> None:
+    """Refuse integers that are rounded when they are read, as float64."""
+    if values.dtype.kind not in "iu":
+        return
+    large = values[(values > 2**53) | (values < -(2**53))].tolist()
+    rounded = next((v for v in large if int(float(v)) != v), None)
+    if rounded is not None:
+        raise FormatError(
+            f"a .tns file holds values of float64, and {rounded} is none",
+            hint="a .ttx or .npz file takes it",
+        )
 
 
 def _text(content: Coordinates) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,17 @@ from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import asarray
 from finch_core.runtime.tensor import Tensor
 
+DTYPES = ("float64", "float32", "complex128", "int64", "int8", "uint64", "bool")
+"""The dtypes of what is written."""
+
 
 class FileFormatSuite:
     """Tests of a file format that is registered, as ``read`` and ``write`` use it.
 
     Subclasses set ``name``, and say in ``holds(tensor)`` which tensors the format can hold; the
-    others must be refused by ``FormatError``. ``value(array)`` is what a dense array comes back as:
-    itself, unless the format keeps only a pattern, say.
+    others must be refused by ``FormatError``. ``value(array)`` is what a dense array comes back as,
+    in the dtype that is read: itself, unless the format keeps only a pattern, say, or fewer dtypes
+    (``array.astype(float)``). Numbers that such a dtype does not hold must be refused.
     """
 
     name: str
@@ -43,19 +48,42 @@ class FileFormatSuite:
         return hub().file_formats[self.name]
 
     @pytest.mark.parametrize("shape", [(3, 4), (1, 1), (0, 3), (5,), (2, 3, 2)], ids=str)
-    @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool"])
+    @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("sparse", [True, False], ids=["sparse", "dense"])
     def test_what_is_written_is_read(
         self, tmp_path: Path, shape: tuple[int, ...], dtype: str, sparse: bool
     ) -> None:
-        least = -1 if np.dtype(dtype).kind in "if" else 0
+        least = -1 if np.dtype(dtype).kind in "ifc" else 0
         array = (np.arange(np.prod(shape)) % 3 + least).reshape(shape).astype(dtype)
         tensor = _tensor(array, sparse)
         if not self._written(tensor, tmp_path):
             return
         found = read(self._path(tmp_path))
-        np.testing.assert_array_equal(found.to_numpy(), self.value(array))
+        np.testing.assert_array_equal(found.to_numpy(), self.value(array), strict=True)
         assert found.shape == shape
+
+    @pytest.mark.parametrize("dtype", ["int64", "uint64"])
+    @pytest.mark.parametrize("sparse", [True, False], ids=["sparse", "dense"])
+    def test_large_integers_are_read_or_refused(
+        self, tmp_path: Path, dtype: str, sparse: bool
+    ) -> None:
+        """Integers that no float64 holds come back as they are."""
+        info, small = np.iinfo(dtype), np.array([[2, 3]], dtype)
+        keeps_numbers = self.value(small).tolist() == small.tolist()
+        for large in (2**53 + 1, info.max, info.max - 1, info.min + 1):
+            array = np.array([[0, large, 1], [1, 0, 0]], dtype)
+            path, tensor = self._path(tmp_path), _tensor(array, sparse)
+            if self.format.save is None or not keeps_numbers:
+                return
+            try:
+                write(path, tensor)
+            except FormatError:
+                assert not path.exists(), "a refused tensor left a file"
+                continue
+            if self.format.load is not None:
+                found = read(path).to_numpy().tolist()
+                assert found == array.tolist(), "they are rounded: save is to refuse them"
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     @pytest.mark.parametrize("fill", [7.0, np.inf, np.int8(-3), True])
     def test_the_fill_is_read_or_refused(self, tmp_path: Path, fill: Any) -> None:
@@ -64,7 +92,7 @@ class FileFormatSuite:
         if not self._written(Tensor(coordinate_format(2, fill), array), tmp_path):
             return
         found = read(self._path(tmp_path))
-        np.testing.assert_array_equal(found.to_numpy(), self.value(array))
+        np.testing.assert_array_equal(found.to_numpy(), self.value(array), strict=True)
 
     def test_its_name_says_as_much_as_its_ending(self, tmp_path: Path) -> None:
         tensor = _tensor(np.eye(3), True)

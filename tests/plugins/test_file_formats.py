@@ -17,8 +17,17 @@ from finch_core.testing import FileFormatSuite
 from finch_levels import Dense, Element, SparseList
 
 
+def widest(array: Any) -> Any:
+    """An array in the dtype that Matrix Market files have for it."""
+    wide = {"b": np.int64, "i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}
+    return array if array.dtype == np.uint64 else array.astype(wide[array.dtype.kind])
+
+
 class TestMatrixMarket(FileFormatSuite):
     name = "Matrix Market"
+
+    def value(self, array: Any) -> Any:
+        return widest(array)
 
     def holds(self, tensor: Tensor) -> bool:
         return tensor.ndim == 2 and tensor.fill_value == 0
@@ -27,8 +36,22 @@ class TestMatrixMarket(FileFormatSuite):
 class TestMatrixMarketTensor(FileFormatSuite):
     name = "Matrix Market tensor"
 
+    def value(self, array: Any) -> Any:
+        return widest(array)
+
     def holds(self, tensor: Tensor) -> bool:
         return bool(tensor.fill_value == 0)
+
+
+class TestFROSTT(FileFormatSuite):
+    name = "FROSTT"
+
+    def holds(self, tensor: Tensor) -> bool:
+        real, entries = tensor.dtype.kind != "c", tensor.nstored > 0
+        return real and entries and bool(tensor.fill_value == 0)
+
+    def value(self, array: Any) -> Any:
+        return array.astype(float)
 
 
 class TestNumpyArray(FileFormatSuite):
@@ -69,6 +92,19 @@ def lines() -> Iterator[None]:
     hub().register(plugin(LINES), "lines")
     yield
     hub().unregister("lines")
+
+
+@pytest.mark.usefixtures("lines")
+def test_the_suite_notices_other_dtypes_and_rounded_integers(tmp_path: Path) -> None:
+    suite = type("Suite", (FileFormatSuite,), {"name": "lines"})()
+    suite.test_what_is_written_is_read(tmp_path, (2, 3), "float64", True)
+    with pytest.raises(AssertionError, match="dtype"):
+        suite.test_what_is_written_is_read(tmp_path, (2, 3), "int8", True)
+    floats = {"name": "lines", "value": lambda self, array: array.astype(float)}
+    suite = type("Suite", (FileFormatSuite,), floats)()
+    suite.test_what_is_written_is_read(tmp_path, (2, 3), "int8", True)
+    with pytest.raises(AssertionError, match="they are rounded: save is to refuse them"):
+        suite.test_large_integers_are_read_or_refused(tmp_path, "int64", True)
 
 
 @pytest.mark.usefixtures("lines")

@@ -19,7 +19,7 @@ class TestSmtx(FileFormatSuite):
         return tensor.ndim == 2 and tensor.fill_value == 0
 
     def value(self, array: Any) -> Any:
-        return array != 0
+        return (array != 0).astype(float)
 
 
 @pytest.mark.parametrize("text", ["", "1, 2", "2, 2, 1\n0 1\n0\n", "2, 2, 1\n0 1 1\n7\n", "x"])
