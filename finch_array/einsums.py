@@ -15,7 +15,7 @@ from finch_array.functions import FUNCTIONS
 from finch_array.manipulation import permute_dims
 from finch_array.operands import NUMBERS, operand
 from finch_array.products import sum_of_products
-from finch_array.reductions import array_operand
+from finch_array.reductions import array_operand, sum_dtype
 from finch_array.requests import Request
 from finch_array.run import in_format, run
 from finch_core.errors import DimensionMismatch
@@ -36,7 +36,8 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
     arithmetic, comparisons, ``and``, ``or`` and ``not``, which give bools as ``logical_and`` does,
     ``x if c else y`` and functions of this package and of ``named``. What stands before ``=``
     reduces the indices that the result lacks: a symbol (``+ * & | ^``), or the name of an operator
-    (``min max and or``).
+    (``min max and or``). ``+`` and ``*`` have the dtypes of ``sum`` and ``prod``, 64 bits of small
+    integers and bools, where subscripts keep the dtype of the arrays, as in NumPy.
 
     Raises ``SyntaxError`` for what is no such text, ``TypeError`` for a name that it does not read,
     ``DimensionMismatch`` for wrong numbers of indices and sizes that disagree.
@@ -45,12 +46,20 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
         raise TypeError("einsum takes its indices as text, 'ij,jk->ik', before the arrays")
     found = _STATEMENT.fullmatch(subscripts)
     if found is None:
+        if "[" in subscripts or "=" in subscripts:
+            raise SyntaxError(
+                f"{subscripts!r} is no statement: write the result with its indices and an "
+                "assignment, 'C[i] += A[i,k]', or 'C[] += A[i,k]' for one number"
+            )
         if named:
             raise TypeError("the arrays of subscripts have no names: einsum('ij,jk->ik', A, B)")
         made = _numpy_style(subscripts, arrays)
     else:
         if arrays:
-            raise TypeError("the arrays of a statement are named: einsum('C[i] = A[i]', A=A)")
+            raise TypeError(
+                "the arrays of a statement are named: einsum('C[i] += A[i,k]', A=A), or "
+                "einsum('ik->i', A) without names"
+            )
         made = _statement(found, named)
     return made if format is None else in_format(made, format)
 
@@ -215,6 +224,8 @@ class _Reader:
             return self.call(prim.ifelse, [node.test, node.body, node.orelse])
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             return self.function(node.func.id, node.args)
+        if isinstance(node, ast.List):
+            raise SyntaxError(f"{ast.unparse(node)} lacks the name of an array before its indices")
         raise SyntaxError(f"{ast.unparse(node)!r} is no part of an einsum statement")
 
     def call(self, op: Operator, args: list[ast.expr]) -> Callable[[list[Expr]], Expr]:
@@ -238,9 +249,29 @@ class _Reader:
 
 def _names(node: ast.expr) -> tuple[str, ...]:
     items = node.elts if isinstance(node, ast.Tuple) else [node]
-    if not all(isinstance(item, ast.Name) for item in items):
-        raise SyntaxError(f"indices are names, and {ast.unparse(node)!r} is not")
+    for item in items:
+        if not isinstance(item, ast.Name):
+            raise SyntaxError(_no_name(ast.unparse(item)))
     return tuple(item.id for item in items if isinstance(item, ast.Name))
+
+
+def _no_name(text: str) -> str:
+    return f"indices are names, and {text!r} is not: take a part of the array before, A=A[0]"
+
+
+def _result_names(text: str) -> tuple[str, ...]:
+    """The indices of the result; none in ``C[]``, and in ``C[()]`` as Python spells it."""
+    inner = text.strip()
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1]
+    names = [part.strip() for part in inner.split(",") if part.strip()]
+    for name in names:
+        if not name.isidentifier():
+            raise SyntaxError(
+                f"the indices of the result are names, and {name!r} is not: 'C[i] += A[i,k]', or "
+                "'C[] += A[i,k]' for one number"
+            )
+    return tuple(names)
 
 
 def _function(name: str, named: Mapping[str, Any]) -> Any:
@@ -291,7 +322,7 @@ _readings: dict[Any, _Reading] = {}
 def _read(found: re.Match[str], named: Mapping[str, Any]) -> _Reading:
     """The statement taken apart; the arrays are not looked at."""
     _, indices, sign, text = found.groups()
-    out = tuple([part.strip() for part in indices.split(",") if part.strip()])
+    out = _result_names(indices)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
@@ -302,16 +333,22 @@ def _read(found: re.Match[str], named: Mapping[str, Any]) -> _Reading:
     if spare := sorted(named.keys() - read):
         raise TypeError(f"{text.strip()!r} does not read {', '.join(spare)}")
     names = list(dict.fromkeys(n for _, own in accesses for n in own))
-    if not set(out) <= set(names) or len(set(out)) != len(out):
-        raise SyntaxError(f"the result has an index twice, or one of no array: {', '.join(out)}")
+    for name in out:
+        if name not in names:
+            raise SyntaxError(f"no array has the index {name!r} of the result")
+        if out.count(name) > 1:
+            raise SyntaxError(f"the result has the index {name!r} twice")
     op = _reducing(sign, bool(set(names) - set(out)))
     known = {n: f"e{k}" for k, n in enumerate(names)}
     inputs = tuple([tuple([known[n] for n in own]) for _, own in accesses])
     wanted = tuple([known[n] for n in out])
     shown = [f"{name}[{', '.join(own)}]" for name, own in accesses]
-    return _Reading(
-        accesses, shown, lambda: Request("einsum", lambda *e: build(list(e)), inputs, wanted, op)
-    )
+    dtype = sum_dtype if _REDUCING.get(sign, sign) in ("add", "mul") else None
+
+    def request() -> Request:
+        return Request("einsum", lambda *e: build(list(e)), inputs, wanted, op, dtype)
+
+    return _Reading(accesses, shown, request)
 
 
 def _kinds(operands: Any) -> tuple[bool, ...]:

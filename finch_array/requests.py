@@ -17,6 +17,9 @@ Value = Callable[..., Expr]
 
 Indices = tuple[str, ...]
 
+Dtype = np.dtype[Any] | Callable[[np.dtype[Any]], np.dtype[Any]] | None
+"""The dtype of a result: a function of the value's, or the value's where it is None."""
+
 
 @frozen(eq=False)
 class Request:
@@ -24,13 +27,13 @@ class Request:
 
     ``inputs`` has the index names of each operand, ``()`` for a number; a dimension of size 1 may
     stand for a longer one of the same name. Without ``op`` the values are the result's. ``dtype``
-    is that of the result, by default the value's. ``sizes`` are the sizes of indices that no
-    operand has; those in ``fixed`` are 0, of dimensions of size 1. Those in ``exact`` have one size
-    in all operands: a dimension of 1 does not stand for a longer one. ``loops`` and ``dense``
-    decide the order of the loops and whether the result is dense, chosen where they are None.
-    Rows of the operands ``marked`` are copied into a workspace, in which their last index is looked
-    up. ``shared``: whether loops run on several cores, decided by the shapes where it is None.
-    ``keeps``: values that equal the fill are stored, too.
+    is that of the result, or a function that gives it for the value's, which it is by default.
+    ``sizes`` are the sizes of indices that no operand has; those in ``fixed`` are 0, of dimensions
+    of size 1. Those in ``exact`` have one size in all operands: a dimension of 1 does not stand for
+    a longer one. ``loops`` and ``dense`` decide the order of the loops and whether the result is
+    dense, chosen where they are None. Rows of the operands ``marked`` are copied into a workspace,
+    in which their last index is looked up. ``shared``: whether loops run on several cores, decided
+    by the shapes where it is None. ``keeps``: values that equal the fill are stored, too.
     """
 
     name: str
@@ -38,7 +41,7 @@ class Request:
     inputs: tuple[Indices, ...]
     out: Indices
     op: Operator | None = None
-    dtype: np.dtype[Any] | None = None
+    dtype: Dtype = None
     format: Format | None = None
     sizes: dict[str, int] = field(factory=dict)
     fixed: frozenset[str] = frozenset()
@@ -58,4 +61,4 @@ def letters(ndim: int, last: int | None = None) -> Indices:
 _LETTERS = {n: tuple(f"i{k}" for k in range(n)) for n in range(65)}
 
 
-__all__ = ["Indices", "Request", "Value", "letters"]
+__all__ = ["Dtype", "Indices", "Request", "Value", "letters"]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.requests import Dtype
 from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -145,10 +146,12 @@ def _of_parts(expr: Expr, parts: Sequence[Analysis]) -> Analysis:
     )
 
 
-def settled(known: Analysis, dtype: np.dtype[Any] | None) -> Analysis:
-    """``known`` cast to a dtype (None: its own), with the value on all fills as its fill where
-    every element is stored."""
-    fill, expr, wanted = known.fill, known.expr, concrete(known.dtype) if dtype is None else dtype
+def settled(known: Analysis, dtype: Dtype) -> Analysis:
+    """``known`` cast to a dtype (a function of its own, None: its own), with the value on all fills
+    as its fill where every element is stored."""
+    fill, expr, wanted = known.fill, known.expr, concrete(known.dtype)
+    if dtype is not None:
+        wanted = dtype if isinstance(dtype, np.dtype) else dtype(wanted)
     if not isinstance(fill, Literal) and isinstance(known.nominal, Literal) and is_full(known):
         fill = known.nominal
     if wanted != known.dtype:

@@ -18,7 +18,7 @@ import numpy as np
 from finch_array import structures
 from finch_array.operands import NUMBERS, kinds_of, told
 from finch_array.plans import fill_of_several
-from finch_array.requests import Request
+from finch_array.requests import Dtype, Request
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Cast, Expr, Index, Literal, Name, alike
@@ -94,7 +94,7 @@ def source(array: Any) -> Source:
 
 def step(
     name: str, body: Expr, children: Sequence[Node], out: tuple[str, ...], op: Operator | None,
-    sizes: Mapping[str, int], dtype: np.dtype[Any] | None = None,
+    sizes: Mapping[str, int], dtype: Dtype = None,
 ) -> Node:  # fmt: skip
     """The node of a step. Raises ``TypeError`` where its value is not defined on the dtypes."""
     key = (body, tuple(map(id, children)), out, op, tuple(sizes.items()), dtype)
@@ -131,7 +131,7 @@ MOST = 4096
 
 def _known_of(
     body: Expr, children: Sequence[Node], loops: tuple[str, ...], out: tuple[str, ...],
-    op: Operator | None, dtype: np.dtype[Any] | None,
+    op: Operator | None, dtype: Dtype,
 ) -> _StepKind:  # fmt: skip
     kinds = tuple([
         (child.dtype, child.fill.tobytes(), child.kinds) if child.shape else type_in(child)

@@ -294,7 +294,7 @@ def stated(rng: Any, first: Pair, another: Any) -> Pair:
     second = another((shape[1], int(rng.integers(1, 4))), kind_of(first))
     refuse_if("!=" in statement and second.rounded)
     small = np.asarray(first.theirs).dtype.itemsize < 8 or second.theirs.dtype.itemsize < 8
-    refuse_if(small)  # a statement adds in the dtype of its values
+    refuse_if(small)  # a matrix product of NumPy adds in the dtype of its operands
     return both(
         f"einsum({statement!r}, A={first.text}, B={second.text})",
         lambda: meaning(first.theirs, second.theirs),

@@ -253,6 +253,30 @@ def test_einsum_of_statements():
     same(twice, 2 * a.sum(1))
 
 
+@pytest.mark.parametrize("lazily", [False, True])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.bool_, np.float32])
+def test_statements_add_and_multiply_in_the_dtypes_of_sum_and_prod(dtype, lazily):
+    a = (data((3, 4)) * 20).astype(dtype)
+    A = fa.asarray(a, format=Dense(SparseList(Element(dtype(0)))))
+    X = fa.lazy(A) if lazily else A
+    for text, wanted in (
+        ("C[i] += A[i,k] != 0", (a != 0).sum(1)),
+        ("C[i] *= A[i,k] == 0", (a == 0).prod(1)),
+        ("C[i] += A[i,k]", a.sum(1)),
+        ("C[k,i] += A[i,k]", a.T.sum(axis=())),
+        ("C[i] add= A[i,k] * A[i,k]", (a * a).sum(1)),
+        ("C[] *= A[i,k]", a.prod()),
+        ("C[()] += A[i,k] != 0", (a != 0).sum()),
+        ("C[i,j] += (A[i,k] != 0) * (A[j,k] != 0)", (a != 0).astype(int) @ (a.T != 0)),
+        ("C[i] max= A[i,k]", a.max(1)),
+        ("C[i] |= A[i,k] != 0", (a != 0).any(1)),
+    ):
+        found = fa.compute(fa.einsum(text, A=X))
+        assert found.dtype == wanted.dtype, text
+        same(found, wanted)
+    assert fa.einsum("ik->i", A).dtype == np.einsum("ik->i", a).dtype
+
+
 @pytest.mark.parametrize(
     "text", ["C[i,j] = A[i,k]", "C[i] += Z[i]", "C[i] += A[i,j]:", "C[i] nope= A[i,j]", "ij->k"]
 )
@@ -260,6 +284,28 @@ def test_what_is_no_einsum(text):
     A = tensor(data((3, 4)), MATRICES["rows"])
     with pytest.raises(SyntaxError):
         fa.einsum(text, *(() if "=" in text else (A,)), **({"A": A} if "=" in text else {}))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("C += A[i,k]", r"is no statement: .* 'C\[\] \+= A\[i,k\]' for one number"),
+        ("[i] += [i,k]", "is no statement"),
+        ("A[i,k]", "is no statement"),
+        ("C[i] == A[i,k]", "is no statement"),
+        ("C[...] += A[i,k]", "the indices of the result are names, and '...' is not"),
+        ("C[0] += A[i,k]", "the indices of the result are names, and '0' is not"),
+        ("C[i] += [i,k]", r"\[i, k\] lacks the name of an array"),
+        ("C[i] += A[i,0]", "indices are names, and '0' is not"),
+        ("C[j] += A[i,k]", "no array has the index 'j'"),
+        ("C[i,i] += A[i,k]", "has the index 'i' twice"),
+    ],
+)
+def test_statements_that_are_refused_say_what_to_write(text, told):
+    with pytest.raises(SyntaxError, match=told):
+        fa.einsum(text, A=tensor(data((3, 4)), MATRICES["rows"]))
+    with pytest.raises(TypeError, match="are named: einsum"):
+        fa.einsum("C[i] += A[i,k]", np.ones((3, 4)))
 
 
 def test_sizes_that_disagree():
