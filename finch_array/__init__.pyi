@@ -513,8 +513,9 @@ def fmod(x1: Any, x2: Any, /) -> Tensor:
     """The remainder of ``x1 / x2`` with the sign of ``x1``."""
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: builtins.bool | None = None) -> Tensor:
-    """An array over the memory of an object with ``__dlpack__``; ``copy`` as in ``asarray``. Raises
-    ``AttributeError`` for another object."""
+    """An array over the memory of an object with ``__dlpack__``; ``copy`` as in ``asarray``. An
+    object on another device is copied with ``device="cpu"``, and raises ``BufferError`` without.
+    Raises ``AttributeError`` for an object without ``__dlpack__``."""
 
 def from_networkx(graph: Any, /, nodelist: Any = None, *, weight: str = 'weight', dtype: Any = None, format: Any = None) -> Tensor:
     """The adjacency matrix of a graph of networkx: edges of ``nodelist`` (default: all nodes), by

@@ -19,6 +19,7 @@ from finch_array.run import coordinates, in_format, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.runtime import devices
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import from_coordinates
 from finch_core.runtime.tensor import Tensor
@@ -317,12 +318,13 @@ def _triangle(x: Any, inside: Any) -> Any:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array over the memory of an object with ``__dlpack__``; ``copy`` as in ``asarray``. Raises
-    ``AttributeError`` for another object."""
+    """An array over the memory of an object with ``__dlpack__``; ``copy`` as in ``asarray``. An
+    object on another device is copied with ``device="cpu"``, and raises ``BufferError`` without.
+    Raises ``AttributeError`` for an object without ``__dlpack__``."""
     check_device(device)
-    return (
-        asarray(x, copy=copy) if hasattr(x, "signature") else array_of(np.from_dlpack(x, copy=copy))
-    )
+    if hasattr(x, "signature"):
+        return asarray(x, copy=copy)
+    return array_of(devices.from_dlpack(x, device, copy))
 
 
 def from_coo(

@@ -9,6 +9,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Structure
 from finch_core.records import frozen
 from finch_core.runtime.arrays import from_array
@@ -79,6 +80,8 @@ def array_of(value: Any) -> Any:
     try:
         return tensor_of(value)
     except FormatError as error:
+        if hub().conversion_of(value) is not None:
+            raise  # it says what the object is, and what would work
         raise TypeError(f"{type(value).__name__} is no array: {error.message}") from error
 
 

@@ -11,6 +11,7 @@ from finch_array.operands import array_of, is_dense, stored
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
+from finch_core.runtime import devices
 from finch_core.runtime.convert import asarray
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Dense, Element, SparseCOO, SparseList
@@ -30,12 +31,23 @@ def _numpy(part: Any) -> Any:
 
 def memory(tensor: Any) -> Any:
     """The array over the memory of a strided tensor, for kernels that write it in place; None for
-    other layouts and devices, and for tensors whose gradient torch follows."""
+    other layouts, and for tensors whose gradient torch follows. Raises ``FormatError`` for one on
+    another device."""
     torch = library("torch", EXTRA)
-    plain = tensor.layout == torch.strided and tensor.device.type == "cpu"
-    if not plain or tensor.requires_grad or tensor.is_conj() or tensor.is_neg():
+    _check_device(tensor)
+    if (
+        tensor.layout != torch.strided
+        or tensor.requires_grad
+        or tensor.is_conj()
+        or tensor.is_neg()
+    ):
         return None
     return _numpy(tensor)
+
+
+def _check_device(tensor: Any) -> None:
+    if tensor.device.type != "cpu":
+        raise devices.refused(tensor, str(tensor.device))
 
 
 def from_torch(tensor: Any) -> Any:
@@ -47,8 +59,7 @@ def from_torch(tensor: Any) -> Any:
             "torch follows the gradient of this tensor, which kernels do not",
             hint="tensor.detach()",
         )
-    if tensor.device.type != "cpu":
-        raise FormatError(f"this tensor is on {tensor.device}", hint="tensor.cpu()")
+    _check_device(tensor)
     if tensor.layout == torch.strided:
         return asarray(_numpy(tensor.resolve_conj().resolve_neg()))
     if tensor.layout == torch.sparse_coo:

@@ -15,6 +15,7 @@ from finch_core.errors import FinchError, FormatError
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.plugins import hookimpl
 from finch_core.runtime.convert import asarray
+from finch_core.runtime.devices import device_of, refused
 
 
 def _refusing(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -42,12 +43,26 @@ def _sparse(value: Any) -> Any:
 
 @_refusing
 def _dlpack(value: Any) -> Any:
+    if place := device_of(value):
+        return _copied_here(value, place)
     try:
         return asarray(np.from_dlpack(value))
     except (BufferError, RuntimeError):  # a dtype or a device that DLPack or NumPy lacks
         if not hasattr(value, "__array__"):
             raise
     return _array(value)
+
+
+def _copied_here(value: Any, place: str) -> Any:
+    """The array of an object on another device, where its library gives NumPy's arrays unasked."""
+    if not hasattr(value, "__array__"):
+        raise refused(value, place)
+    try:
+        return asarray(np.asarray(value))
+    except MemoryError:
+        raise
+    except Exception as error:  # of a foreign library: anything
+        raise refused(value, place) from error
 
 
 @_refusing

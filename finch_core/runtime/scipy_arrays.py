@@ -18,6 +18,7 @@ from finch_core.runtime.convert import (
     kernel_of,
     stored_coordinates,
 )
+from finch_core.runtime.devices import device_of, refused, way_here
 from finch_core.runtime.remembered import are_same
 from finch_core.runtime.sorting import in_order_of, sorting, starts_of
 from finch_core.runtime.tensor import Tensor
@@ -40,13 +41,15 @@ def from_scipy(array: Any) -> Any:
     as no byte of them changes, and a kernel keeps the copy as long as no byte of the array does
     (``runtime/remembered.py``).
 
-    Raises ``FormatError`` for a malformed structure, an unknown format or an unsupported dtype.
+    Raises ``FormatError`` for a malformed structure, an unknown format, an unsupported dtype, and
+    an array of another library whose parts are no arrays of NumPy.
     """
     if array.format not in _OVER or (array.ndim != 2 and array.format != "coo"):
         return _converted(array)
     known = _in_place(array)
     if known is not None:
         return known
+    _check_parts(array)
     try:
         tensor = _OVER[array.format](array)
     except FormatError as error:
@@ -58,6 +61,21 @@ def from_scipy(array: Any) -> Any:
     key = id(array)
     _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), _identity(array), tensor)
     return tensor
+
+
+def _check_parts(array: Any) -> None:
+    """Raise ``FormatError`` for an array that has SciPy's methods and no arrays of NumPy: it is of
+    another library, on a device perhaps."""
+    values = getattr(array, "data", None)
+    if values is None or isinstance(values, np.ndarray):
+        return
+    if place := device_of(values):
+        raise refused(array, place)
+    raise FormatError(
+        f"the values of this {type(array).__name__} are no array of NumPy, but "
+        f"{type(values).__module__}.{type(values).__name__}",
+        hint=way_here(array),
+    )
 
 
 def _identity(array: Any) -> tuple[Any, ...]:
@@ -130,8 +148,11 @@ def _sorted(array: Any, error: FormatError) -> Any:
 
 def _converted(array: Any) -> Any:
     """A tensor with a copy of an array that is not read in place."""
+    _check_parts(array)
     known = ("coo", "dok", "lil", "dia", "bsr", *["csr"] * (array.ndim == 1))
     if array.format not in known:
+        if hasattr(array, "to_scipy_sparse"):  # of another library, which has tocoo, too
+            return hub().conversion("sparse protocol").take(array)
         raise FormatError(f"SciPy arrays of format {array.format!r} are not supported")
     if array.format == "coo":
         return _in_remembered_order(array)
@@ -154,6 +175,7 @@ def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any] | None:
     """The shape, the coordinates and the values of a COO array; None for one of another format."""
     if array.format != "coo":
         return None
+    _check_parts(array)
     return tuple(map(int, array.shape)), list(_coords(array)), array.data
 
 
