@@ -222,12 +222,10 @@ def _seen(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -
             for axis in found.axes
         )
         kinds = kinds_of(array)
-        per_index = {
-            name: kinds[axis]
-            for name, axis in zip(own, found.axes, strict=True)
-            if name is not None
-        }
-        leaves[f"a{k}"] = structures.Leaf(array.fill_value, array.dtype, per_index)
+        axes = list(zip(own, found.axes, strict=True))
+        per_index = {name: kinds[axis] for name, axis in axes if name is not None}
+        fixed = [kinds[axis] for name, axis in axes if name is None]
+        leaves[f"a{k}"] = structures.Leaf(array.fill_value, array.dtype, per_index, fixed)
         sources.append(found)
         indices.append(own)
         exprs.append(programs.access(f"a{k}", own))

@@ -50,16 +50,20 @@ Shapes = tuple[Structure, ...]
 
 @frozen(eq=False)
 class Leaf:
-    """An array in an expression: its fill, and its structures by the names of its indices."""
+    """An array in an expression: its fill, and its structures by the names of its indices.
+
+    ``at_constants`` are those of the dimensions that are read at one index: of size 1, and sliced.
+    """
 
     fill: Any
     dtype: np.dtype[Any]
     structures: Mapping[str, Structure]
+    at_constants: Sequence[Structure] = ()
 
     @property
     def has_gaps(self) -> bool:
         """Whether there may be elements that are not stored."""
-        return any(kind.gaps for kind in self.structures.values())
+        return any(kind.gaps for kind in (*self.structures.values(), *self.at_constants))
 
 
 @frozen(eq=False)

@@ -172,14 +172,13 @@ def _analysed(body: Expr, children: Sequence[Node], loops: tuple[str, ...]) -> s
         for part in body.walk()
         if isinstance(part, Access)
     }
-    leaves = {
-        f"c{k}": structures.Leaf(
-            child.fill, child.dtype,
-            {i: kind for i, kind in zip(places[f"c{k}"], child.kinds, strict=True) if i},
-        )
-        for k, child in enumerate(children)
-        if f"c{k}" in places
-    }  # fmt: skip
+    leaves = {}
+    for k, child in enumerate(children):
+        if f"c{k}" in places:
+            kinds = list(zip(places[f"c{k}"], child.kinds, strict=True))
+            along = {name: kind for name, kind in kinds if name}
+            fixed = [kind for name, kind in kinds if not name]
+            leaves[f"c{k}"] = structures.Leaf(child.fill, child.dtype, along, fixed)
     numbers = {f"c{k}": type_in(c) for k, c in enumerate(children) if not c.shape}
     return structures.analyse(body, leaves, numbers, loops)
 

@@ -144,6 +144,8 @@ class Kernel:
     """The result in expressions, see ``access``."""
     rows: bool = False
     """Whether the first dimension of the result is stored without gaps: that of the operands is."""
+    runs: bool = False
+    """Whether the result has each element, in few runs: what is not sparse is the same along it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -316,6 +318,10 @@ def priced(sketch: Sketch, book: Book, limit: float = math.inf) -> bool:
         room *= book.sizes[i]
     keeps = not restricted and kernel.op is None and _sparse_alone(kernel, book)
     dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)
+    runs = _pieces(kernel, operands, book) if dense and room > SMALL else math.inf
+    kernel.runs = runs < FULL_ENOUGH * room
+    if kernel.runs:
+        dense, estimated = False, evolve(estimated, entries=max(runs, 1.0))
     result = loops.Result(kernel.out, kernel.fixed, dense, room if dense else estimated.entries)
     by_numpy = math.inf
     if dense and _contracts(kernel, terms):
@@ -337,6 +343,19 @@ def priced(sketch: Sketch, book: Book, limit: float = math.inf) -> bool:
     kernel.by_numpy = by_numpy < kernel.price
     kernel.price = min(kernel.price, by_numpy)
     return True
+
+
+def _pieces(kernel: Kernel, operands: Operands, book: Book) -> float:
+    """About how many runs an elementwise result has along its last dimension, where all arrays with
+    this dimension are sparse along it; infinite for others."""
+    if kernel.op is not None or not kernel.fixed or not kernel.out:
+        return math.inf
+    last = kernel.out[-1]
+    own = [term for term in operands.terms if last in term.indices]
+    if not own or not all(last in term.lists for term in own):
+        return math.inf
+    rows = math.prod(float(book.sizes[i]) for i in kernel.out[:-1])
+    return rows + 2 * sum(term.pattern.entries for term in own)
 
 
 def _contracts(kernel: Kernel, terms: Sequence[loops.Term]) -> bool:
@@ -385,8 +404,9 @@ def known_result(kernel: Kernel, book: Book) -> Known:
     found, shape = kernel.pattern, tuple(book.sizes[i] for i in kernel.out)
     order = [i for i in kernel.loops if i in kernel.out]
     axes = tuple(range(len(shape)) if kernel.dense else map(kernel.out.index, order))
-    entries = math.prod(map(float, shape)) if kernel.dense else found.entries
-    if kernel.dense:
+    full = kernel.dense or kernel.runs
+    entries = math.prod(map(float, shape)) if full else found.entries
+    if full:
         statistics = Statistics(
             shape, entries, tuple(map(float, shape)), tuple(entries / max(n, 1) for n in shape),
             (None,) * len(shape), True,
@@ -397,11 +417,11 @@ def known_result(kernel: Kernel, book: Book) -> Known:
             tuple(found.degrees[i] for i in kernel.out), (None,) * len(shape), False,
         )  # fmt: skip
     first = axes[0] if axes and kernel.rows else -1
-    gaps = tuple(not kernel.dense and k != first for k in range(len(shape)))
+    gaps = tuple(not full and k != first for k in range(len(shape)))
     within = frozenset(
         (array, tuple(kernel.out.index(affine(i)[0] or "") for i in indices))
         for array, indices in found.within
-        if not kernel.dense and all(affine(i)[0] in kernel.out for i in indices)
+        if not full and all(affine(i)[0] in kernel.out for i in indices)
     )
     return Known(statistics, result_fill(kernel, book), axes, not kernel.dense, gaps, within)
 
@@ -412,9 +432,9 @@ def result_factor(kernel: Kernel, read: Access, book: Book) -> Factor:
     found, out = kernel.pattern, kernel.out
     assert found is not None
     fill = result_fill(kernel, book)
-    if kernel.dense:
+    if kernel.dense or kernel.runs:
         pattern = full_pattern(out, book.sizes, fill)
-        dense = Read(read, out, pattern, False, frozenset())
+        dense = Read(read, out, pattern, kernel.runs, frozenset())
         return Factor(pattern, ((dense, True),), frozenset(out))
     order = tuple([i for i in kernel.loops if i in out])
     lists = frozenset(order[1:] if kernel.rows else order)

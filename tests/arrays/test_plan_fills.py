@@ -70,3 +70,37 @@ def test_more_elements_than_the_dtype_counts_are_reduced(dtype, n, reduction):
         wanted = theirs(np.broadcast_to(array[:, :1], (2, n)), axis=axis, dtype=dtype)
         same(fa.compute(ours(spread, axis=axis, dtype=dtype)), wanted)
     same(A @ fa.permute_dims(A, (1, 0)), array @ array.T)
+
+
+LISTS = SparseList(SparseList(Element(0.0)))
+
+
+@pytest.mark.parametrize("rows", [1, 5, 300])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_rows_over_their_sums_are_nan_where_rows_are_empty(rows):
+    """Whatever format the sums have, and with no more stored than a run for each row."""
+    a = np.zeros((300, 200))
+    a[:rows, 7], a[:rows, 20] = 1, 3
+    L = Tensor(LISTS, a)
+    for scaled in (np.divide, np.add):
+        wanted = scaled(a, a.sum(axis=1, keepdims=True))
+        for X in (L, fa.lazy(L)):
+            found = fa.compute(scaled(X, fa.sum(X, axis=1, keepdims=True)))
+            np.testing.assert_array_equal(found.to_numpy(), wanted)
+            assert found.nnz <= 300 + 5 * rows
+    assert np.isnan((L / fa.sum(L, axis=1, keepdims=True)).fill_value)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_dimension_of_one_index_has_gaps_too():
+    a = np.zeros((4, 3))
+    a[1, 2] = 2
+    s = a.max(axis=1, keepdims=True)
+    formats = (LISTS, Dense(SparseList(Element(0.0))))
+    for A in (Tensor(f, a) for f in formats):
+        for S in (Tensor(f, s) for f in formats):
+            for X in (A, fa.lazy(A)):
+                np.testing.assert_array_equal(fa.compute(X / S).to_numpy(), a / s)
+        for X in (A, fa.lazy(A)):
+            found = fa.compute(X / X[:, 2:])  # a slice, which the plan reads in place
+            np.testing.assert_array_equal(found.to_numpy(), a / a[:, 2:])
