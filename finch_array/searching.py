@@ -7,6 +7,7 @@ sorted stored ones and the place of the fill among them.
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from finch_array.fibers import (
 )
 from finch_array.functions import FUNCTIONS
 from finch_array.indexing import keys_of, take_along_axis, true_places, view_of
+from finch_array.leaves import maker
 from finch_array.manipulation import broadcast_to, check_size, concat, expand_dims, reshape
-from finch_array.operands import array_of, is_dense
+from finch_array.operands import array_of, is_dense, settled, stored
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
-from finch_array.run import FEW, coordinates, sorted_tensor
+from finch_array.run import FEW, as_seen, coordinates, materialised, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.tensor import Tensor
 
@@ -89,14 +91,45 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    """Where to insert the elements of ``x2`` into the sorted vector ``x1``: int64, in the shape of
-    ``x2``. Raises ``DimensionMismatch`` unless ``x1`` is a vector."""
-    given = array_operand(x1)
+    """Where to insert the elements of ``x2`` into the sorted vector ``x1``: int64, in the shape and
+    the levels of ``x2``. Raises ``DimensionMismatch`` unless ``x1`` is a vector."""
+    given, sought = settled(array_operand(x1)), settled(array_operand(x2))
     if given.ndim != 1:
         raise DimensionMismatch(f"searchsorted in an array of shape {given.shape}: not a vector")
-    keys, sought = given.to_numpy(), array_operand(x2).to_numpy()
     order = None if sorter is None else array_operand(sorter).to_numpy()
-    return array_of(np.asarray(np.searchsorted(keys, sought, side, order)))  # type: ignore[call-overload]
+    if order is None and not is_dense(given):
+        _, _, keys = coordinates(given)
+        absent, fill = given.shape[0] - len(keys), np.asarray([given.fill_value])
+
+        def places(x: Any) -> Any:
+            here = np.searchsorted(keys, x, side)  # type: ignore[call-overload]
+            return here + absent * np.searchsorted(fill, x, side)  # type: ignore[call-overload]
+
+    else:
+        keys = given.to_numpy()
+
+        def places(x: Any) -> Any:
+            return np.searchsorted(keys, x, side, order)  # type: ignore[call-overload]
+
+    if is_dense(sought):
+        return array_of(np.asarray(places(sought.to_numpy())))
+    return _over_stored(places, sought)
+
+
+def _over_stored(function: Callable[[Any], Any], array: Any) -> Any:
+    """A function of NumPy on each element of an array: what is stored, and the fill."""
+    inner = stored(array)
+    source = inner.source if isinstance(inner.source, Tensor) else materialised(inner.source)
+    fill = function(source.fill_value)
+    if source.layout.levels[-1].layout != "values":
+        shape, coords, values = coordinates(array)
+        return sorted_tensor(shape, coords, function(values), fill, of=(array,))
+    number = source.layout.fields[-1]["val"].number
+    arrays = [part.copy() for part in source.arrays]
+    arrays[number] = function(source.arrays[number])
+    made: Tensor = maker(source.format, fill, fill.dtype)()
+    made.adopt(source.record, arrays)
+    return as_seen(made, inner.axes)
 
 
 # -- sorting ----------------------------------------------------------------------------------
