@@ -983,8 +983,8 @@ def round(x: Any, /, decimals: int = 0) -> Tensor:
     dtype of ``x``."""
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = 'left', sorter: Any = None) -> Tensor:
-    """Where to insert the elements of ``x2`` into the sorted vector ``x1``: int64, in the shape of
-    ``x2``. Raises ``DimensionMismatch`` unless ``x1`` is a vector."""
+    """Where to insert the elements of ``x2`` into the sorted vector ``x1``: int64, in the shape and
+    the levels of ``x2``. Raises ``DimensionMismatch`` unless ``x1`` is a vector."""
 
 @overload
 def sign(x: Lazy, /) -> Lazy:

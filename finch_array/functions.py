@@ -216,7 +216,8 @@ ceil, floor, trunc = (_whole_kept(_rounded[name]) for name in ("ceil", "floor", 
 def round(x: Any, /, decimals: int = 0) -> Any:
     """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``; of the
     dtype of ``x``."""
-    kind = dtype_of(operand(x)).kind
+    dtype = dtype_of(operand(x))
+    kind = dtype.kind
     if kind == "b" and decimals == 0:  # as of NumPy; the standard has no meaning for it
         return cast(x, np.float16)
     if kind in "biu" and decimals >= 0:
@@ -225,6 +226,10 @@ def round(x: Any, /, decimals: int = 0) -> Any:
         return add(round(real(x), decimals), multiply(round(imag(x), decimals), 1j))
     if decimals == 0:
         return _rint(x)
+    if decimals < 0:
+        scale = 10.0**-decimals
+        found = multiply(_rint(FUNCTIONS["divide"](x, scale)), scale)
+        return cast(found, dtype) if kind in "iu" else found
     scale = 10.0**decimals
     return FUNCTIONS["divide"](_rint(multiply(x, scale)), scale)
 

@@ -17,7 +17,7 @@ from finch_array.functions import FUNCTIONS as ELEMENTWISE
 from finch_array.indexing import getitem
 from finch_array.manipulation import broadcast_to, expand_dims, moveaxis, reshape, squeeze
 from finch_array.numpy_shapes import ravel
-from finch_array.operands import array_of, is_dense
+from finch_array.operands import array_of, is_dense, is_lazy
 from finch_array.products import matmul, outer, tensordot
 from finch_array.run import coordinates
 from finch_core.errors import DimensionMismatch
@@ -227,11 +227,22 @@ def _is_value(value: float) -> Callable[..., Any]:
     return lambda x, out=None: ELEMENTWISE["equal"](x, value)
 
 
+def angle(ufunc: np.ufunc, factor: float) -> Callable[..., Any]:
+    """Angles in another unit, of the dtype that the ufunc has: half floats of bools."""
+
+    def found(x: Any) -> Any:
+        array = array_of(x) if not is_lazy(x) else x
+        dtype = ufunc.resolve_dtypes((array.dtype, None))[-1]
+        return fn.multiply(array if array.dtype == dtype else fn.cast(array, dtype), factor)
+
+    return found
+
+
 UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.deg2rad: lambda x: fn.multiply(x, np.pi / 180),
-    np.rad2deg: lambda x: fn.multiply(x, 180 / np.pi),
-    np.radians: lambda x: fn.multiply(x, np.pi / 180),
-    np.degrees: lambda x: fn.multiply(x, 180 / np.pi),
+    np.deg2rad: angle(np.deg2rad, np.pi / 180),
+    np.rad2deg: angle(np.rad2deg, 180 / np.pi),
+    np.radians: angle(np.radians, np.pi / 180),
+    np.degrees: angle(np.degrees, 180 / np.pi),
     **({np.matvec: matvec, np.vecmat: vecmat} if hasattr(np, "matvec") else {}),
 }
 """The function of this package for NumPy's ufuncs that are no functions of the standard."""

@@ -25,6 +25,11 @@ def _is_unsupported(other: Any) -> bool:
     return isinstance(other, UNSUPPORTED) and not hasattr(other, "shape")
 
 
+OF_NUMPY = frozenset(("ddof", "initial", "out", "where"))
+"""Parameters of the methods of NumPy's arrays that methods here lack; NumPy's functions take
+them."""
+
+
 class Giving(Protocol):
     """A method whose result has the methods of what it is called on, as a checker sees it: an
     array, or a lazy array of a lazy one."""
@@ -51,6 +56,10 @@ def _along(name: str) -> Giving:
     def method(self: Any, *axis: Any, **options: Any) -> Any:
         if len(axis) > 1:
             raise TypeError(f"{name}() takes one argument by position, the axis, not {len(axis)}")
+        if options and (known := OF_NUMPY.intersection(options)):
+            option = min(known)
+            instead = "" if option != "ddof" else "correction= of the array API is the same; "
+            raise TypeError(f"{name}() takes no {option}=: {instead}np.{name}(A, {option}=...)")
         if axis:
             return array_method(name)(self, axis=axis[0], **options)
         return array_method(name)(self, **options)
@@ -153,6 +162,13 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
         """The text, or that of the element of an array without dimensions by ``spec``."""
         found: str = array_method("formatted")(self, spec) if spec else str(self)
         return found
+
+    def __round__(self, digits: int | None = None) -> Any:
+        """The elements rounded, to even ones from the middle; of an array without dimensions a
+        number, as of NumPy's scalars."""
+        if self.ndim:
+            return array_method("round")(self, digits or 0)
+        return round(array_method("item")(self), digits)
 
     __bool__, __int__, __float__ = _method("as_bool"), _method("as_int"), _method("as_float")
     __complex__, __index__ = _method("as_complex"), _method("as_index")

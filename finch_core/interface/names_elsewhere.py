@@ -15,6 +15,7 @@ _INSTEAD = {
         "asformat to_coo tobsr tocoo tocsc tocsr todia todok tolil".split(), _SCIPY
     ),
     **dict.fromkeys("col coords data indices indptr row values".split(), _PARTS),
+    "argsort": "argsort(A) of the array namespace, or of NumPy, gives it",
     "count_nonzero": "count_nonzero(A) of the array namespace counts",
     "density": "it is nnz / size",
     "getcol": "A[:, j] gives a column",
@@ -24,6 +25,8 @@ _INSTEAD = {
     "minimum": "minimum(A, B) of the array namespace, or of NumPy, gives it",
     "multiply": "A * B multiplies element by element",
     "power": "A ** n gives powers of elements",
+    "searchsorted": "searchsorted(A, v) of the array namespace, or of NumPy, gives it",
+    "sort": "sort(A) of the array namespace, or of NumPy, gives a sorted array",
 }  # fmt: skip
 ELSEWHERE = frozenset(_INSTEAD)
 """The names."""

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.sparse
+from array_support import same
 
 import finch_array as fa
 from finch_core import FormatError
@@ -120,6 +121,10 @@ A = fa.asarray(np.eye(4, 5), format=Dense(SparseList(Element(0.0))))
         (lambda: fa.sum(A, axis="x"), TypeError, "an axis is an integer, not str 'x'"),
         (lambda: fa.zeros((2.5, 2)), TypeError, "a size is an integer, not float 2.5"),
         (lambda: fa.searchsorted(A, [1.0]), ValueError, r"shape \(4, 5\): not a vector"),
+        (lambda: A.std(ddof=1), TypeError, r"correction= .* is the same; np\.std\(A, ddof=...\)"),
+        (lambda: A.T.var(0, ddof=1), TypeError, "correction="),
+        (lambda: A.max(initial=0), TypeError, r"takes no initial=: np\.max\(A, initial=...\)"),
+        (lambda: A.sort(), AttributeError, r"'sort': sort\(A\) of the array namespace"),
         (lambda: A & A, TypeError, "bitwise_and is not defined on float64 and float64"),
         (lambda: A & 1, TypeError, r"not defined on float64 and int64\n  hint: compare first"),
         (lambda: A + A.T, ValueError, r"add of arrays of shapes \(4, 5\), \(5, 4\): 4 and 5"),
@@ -144,3 +149,47 @@ def test_a_draft_over_values_is_replaced_where_arrays_are_long():
         plain = np.arange(float(length))
         found = fa.asarray(plain, format=SparseList(Element(0.0))) * 3.25
         np.testing.assert_array_equal(found.to_numpy(), plain * 3.25)
+
+
+@pytest.mark.parametrize("array", [np.array([[1.25, 0], [0, 2.345]]), np.array([[11, 0], [0, 25]])])
+def test_round_of_python(array):
+    A = fa.asarray(array, format=Dense(SparseList(Element(array.dtype.type(0)))))
+    for digits in (1, 2, -1):
+        for found in (round(A, digits), fa.compute(round(fa.lazy(A), digits))):
+            same(found, np.round(array, digits))
+        assert round(A, digits).nnz == 2
+    same(round(A), np.round(array))
+    assert round(fa.sum(A), 1) == round(array.sum(), 1)
+    assert type(round(fa.sum(A))) is int
+
+
+REAL = "?", "i1", "u2", "i4", "u8", "f2", "f4", "f8"
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("ufunc", [np.degrees, np.radians, np.deg2rad, np.rad2deg])
+def test_angles_have_the_dtype_of_numpy(ufunc, dtype):
+    plain = np.array([[0, 1], [1, 0]], dtype)
+    A = fa.asarray(plain, format=Dense(SparseList(Element(plain.dtype.type(0)))))
+    wanted = ufunc(plain)
+    for found in (ufunc(A), fa.compute(ufunc(fa.lazy(A)))):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found.to_numpy(), wanted, rtol=2e-3)
+    assert ufunc(A).nnz == 2
+
+
+@pytest.mark.parametrize("dtype", REAL[1:])
+@pytest.mark.parametrize("function", [np.quantile, np.percentile, np.nanquantile, np.nanpercentile])
+def test_quantiles_have_the_dtype_of_numpy(function, dtype):
+    plain = np.array([[0, 1, 3], [2, 0, 0]], dtype)
+    A = fa.asarray(plain, format=Dense(SparseList(Element(plain.dtype.type(0)))))
+    most = 1 if "quantile" in function.__name__ else 100
+    parts = (
+        0.5 * most, most, [0.25 * most, most], np.array([0.25, 0.5]) * most, np.array(0.5) * most,
+        np.array([0.25, 0.5], "f4") * np.float32(most), np.float64(0.5 * most), np.array([0, most]),
+    )  # fmt: skip
+    for q in parts:
+        for axis in (None, 1):
+            found, wanted = function(A, q, axis=axis), function(plain, q, axis=axis)
+            assert found.dtype == wanted.dtype, (q, axis)
+            np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-3)
