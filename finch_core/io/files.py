@@ -87,8 +87,8 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
     matrices, ``.ttx`` and ``.tns`` tensors with at least one dimension (these three with the fill
     value 0, optionally with ``.gz``; a ``.tns`` whose entries do not tell the shape begins with a
     comment that does, ``# shape: 2 3``), ``.npy`` a dense array of the values, and ``.npz`` the
-    coordinates and the fill value, or the array if all elements are stored. A file of that name is
-    replaced when the new one is complete.
+    coordinates and the fill value, which ``scipy.sparse.load_npz`` reads if that is 0, or the array
+    if all elements are stored. A file of that name is replaced when the new one is complete.
 
     Raises ``FormatError`` for an unknown ending or a tensor that the file format cannot hold,
     ``OSError`` if the file cannot be written, and ``PluginError`` for a plugin that fails.

@@ -32,8 +32,9 @@ def read_npy(path: Path) -> Array:
 
 
 def read_npz(path: Path) -> Content:
-    """The content of a ``.npz`` file: a single array, a matrix by SciPy's ``save_npz``, or
-    coordinates by ``write``. Raises ``FormatError`` for anything else."""
+    """The content of a ``.npz`` file: a single array, an array by SciPy's ``save_npz``, or
+    coordinates by ``write`` or by ``save_npz`` of pydata/sparse. Raises ``FormatError`` for
+    anything else."""
     name = path.name
     with path.open("rb") as file:
         if file.read(len(MAGIC)) == MAGIC:
@@ -41,7 +42,8 @@ def read_npz(path: Path) -> Content:
             return read_array(name, file, path.stat().st_size)
         with translated(name), zipfile.ZipFile(file) as archive:
             members = Members(name, archive, path.stat().st_size)
-            if "coords" in members.infos and "format" not in members.infos:
+            by_scipy = "format" in members.infos and "fill_value" not in members.infos
+            if "coords" in members.infos and not by_scipy:
                 return _stored_coordinates(members)
             if "format" in members.infos:
                 return _sparse_matrix(members)
@@ -228,7 +230,8 @@ def _check_written(dtype: np.dtype[Any]) -> None:
 
 
 def write_npz(tensor: Any, path: Path) -> None:
-    """Write the coordinates and the fill value, or the array if all elements are stored. Raises
+    """Write the coordinates and the fill value, or the array if all elements are stored. SciPy's
+    ``load_npz`` and that of pydata/sparse read coordinates with the fill value 0. Raises
     ``FormatError`` for a dtype that is not NumPy's own."""
     content = content_of(tensor)
     _check_written((content.values if isinstance(content, Coordinates) else content).dtype)
@@ -236,8 +239,12 @@ def write_npz(tensor: Any, path: Path) -> None:
         if not isinstance(content, Coordinates):
             np.savez_compressed(file, array=content)
             return
+        # for SciPy, which knows no fill but 0, and refuses files without a format
+        plain = content.values.dtype.kind in "biufc" and content.fill == 0
+        told: Any = {"format": np.array("coo"), "_is_array": np.array(True)} if plain else {}
         np.savez_compressed(
             file,
+            **told,
             coords=np.stack(content.coords),
             data=content.values,
             shape=np.array(content.shape, np.intp),

@@ -7,6 +7,7 @@ import secrets
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,3 +195,43 @@ def test_dimensions_at_the_end_of_the_integers(tmp_path: Path, size: int, place:
     assert found[1, 1] == 1.5
     write(path, found)
     assert read(path).shape == tuple(sizes)
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 4), (2, 3, 4)])
+@pytest.mark.parametrize("dtype", [np.float64, np.int16, np.complex64, np.bool_])
+def test_scipy_reads_what_is_written(tmp_path: Path, shape: tuple[int, ...], dtype: type) -> None:
+    array = np.zeros(shape, dtype)
+    array.reshape(-1)[[1, 3]] = 1
+    path = tmp_path / "a.npz"
+    write(path, Tensor(_lists(len(shape), dtype(0)), array))
+    found = scipy.sparse.load_npz(path)
+    assert (found.format, found.dtype, found.nnz) == ("coo", array.dtype, 2)
+    np.testing.assert_array_equal(found.toarray(), array)
+    again = read(path)
+    assert (again.nnz, again.fill_value) == (2, 0)
+    np.testing.assert_array_equal(again.to_numpy(), array)
+    scipy.sparse.save_npz(path, found)
+    np.testing.assert_array_equal(read(path).to_numpy(), array)
+
+
+def test_scipy_refuses_another_fill_than_zero(tmp_path: Path) -> None:
+    path, array = tmp_path / "a.npz", np.array([[1.0, 2], [1, 1]])
+    write(path, Tensor(_lists(2, 1.0), array))
+    with pytest.raises(ValueError, match="does not contain a sparse array"):
+        scipy.sparse.load_npz(path)
+    np.testing.assert_array_equal(read(path).to_numpy(), array)
+
+
+def test_npz_of_pydata_has_a_fill(tmp_path: Path) -> None:
+    np.savez(
+        tmp_path / "a.npz", format="coo", shape=(3,), data=np.array([3.0]),
+        coords=np.array([[1]]), fill_value=np.float64(2),
+    )  # fmt: skip
+    np.testing.assert_array_equal(read(tmp_path / "a.npz").to_numpy(), [2, 3, 2])
+
+
+def _lists(ndim: int, fill: Any) -> Any:
+    format: Any = Element(fill)
+    for _ in range(ndim):
+        format = SparseList(format)
+    return format
