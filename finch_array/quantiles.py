@@ -73,13 +73,15 @@ def _checked(q: Any, a: Any, method: str) -> Any:
 
 
 def _dtype(array: Any, q: Any) -> np.dtype[Any]:
-    """The dtype of a result: a number of Python takes that of floats."""
+    """The dtype of a result, NumPy's: an integer part (the least, the greatest) keeps that of the
+    array, a number of Python that of floats."""
     dtype: np.dtype[Any] = array.dtype
     if dtype.kind in "mM" or dtype.names is not None:
         raise TypeError(f"quantiles are those of numbers, not of {dtype}")
-    if dtype.kind in "biu":
-        return np.dtype(np.float64)
-    return dtype if q is None or type(q) in (int, float) else np.result_type(dtype, np.asarray(q))
+    if q is None or (type(q) is float and dtype.kind == "f"):
+        return np.dtype(np.float64) if dtype.kind in "biu" else dtype
+    own = np.asarray(q).dtype
+    return dtype if own.kind in "biu" else np.result_type(dtype, own)
 
 
 def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims: bool) -> Any:

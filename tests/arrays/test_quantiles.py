@@ -47,7 +47,7 @@ def arguments(rng: np.random.Generator, ndim: int) -> tuple[Any, dict[str, Any]]
     """Parts, an axis and whether it is kept."""
     axes = tuple(rng.permutation(ndim)[: rng.integers(1, ndim + 1)].tolist())
     axis = (None, int(rng.integers(-ndim, ndim)), axes)[rng.integers(3)]
-    q = (0.25, 1.0, rng.random(3), [0.0, 0.5, 1.0], np.float64(0.4))[rng.integers(5)]
+    q = (0.25, 1, rng.random(3), [0.0, 0.5, 1.0], np.float64(0.4))[rng.integers(5)]
     return q, {"axis": axis, "keepdims": bool(rng.random() < 0.5)}
 
 
