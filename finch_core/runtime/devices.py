@@ -31,10 +31,15 @@ def device_of(value: Any) -> str:
     return "" if kind in _REACHED else f"{_NAMES.get(kind, f'device {kind}')}:{number}"
 
 
+def _named(value: Any) -> str:
+    """The type of a value with its library, as in ``torch.Tensor``: ours is a Tensor, too."""
+    return f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+
+
 def refused(value: Any, device: str) -> FormatError:
     """The error for an array that ``device`` has in its memory."""
     return FormatError(
-        f"this {type(value).__name__} is on {device}, and kernels run on the processor",
+        f"this {_named(value)} is on {device}, and kernels run on the processor",
         hint=way_here(value),
     )
 
@@ -55,7 +60,7 @@ def from_dlpack(value: Any, device: Any = None, copy: bool | None = None) -> Any
     one without ``__dlpack__``.
     """
     place = device_of(value)
-    name = type(value).__name__
+    name = _named(value)
     if place and device is None:
         raise BufferError(
             f"this {name} is on {place}: from_dlpack(x, device='cpu') copies it to memory of the "

@@ -134,7 +134,7 @@ def test_tensors_of_torch_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", module)
     written = [lambda x: total(x, np.eye(3))]
     for use in (*USES[:3], *USES[5:], *written):
-        with pytest.raises(FormatError, match="this Held is on .*cuda.*") as error:
+        with pytest.raises(FormatError, match="this torch.Held is on .*cuda.*") as error:
             use(Held())
         assert error.value.hint == "x.cpu() copies it to memory of the processor"
 
