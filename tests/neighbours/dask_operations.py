@@ -94,12 +94,15 @@ OPERATIONS: dict[str, Operation] = {
     "outer": lambda m, a, b, c: m.outer(a[0], b[0]),
     "diff": lambda m, a, b, c: m.diff(a, axis=1),
     "repeat": lambda m, a, b, c: m.repeat(a, 2, axis=0),
+    "median": lambda m, a, b, c: m.median(a, axis=1),
+    "quantile": lambda m, a, b, c: m.quantile(a, [0.2, 0.9], axis=1),
 }
 
 DENSE_BY_MEANING = {
     "cumsum", "svd_compressed", "unique", "argmax", "histogram", "sum", "norm", "count_nonzero",
     "product with a vector", "sum of an axis", "sum with keepdims", "mean", "max", "min", "std",
     "var", "prod", "any", "nansum", "apply_gufunc", "mask", "topk", "tril",
+    "median", "quantile",
 }  # fmt: skip
 """Whose results have a value for each element by their meaning, or are short; and ``tril``, for
 which dask makes a dense mask itself, chunk by chunk."""
