@@ -169,9 +169,28 @@ def followed(s: Any, a: Any, b: Any, i0: Any, i1: Any) -> Any:
     return s
 
 
+def sizes_1(y: Any, x: Any) -> None:
+    """The size of a vector."""
+    y[0] = x.shape[0]
+
+
+def sizes_2(y: Any, x: Any) -> None:
+    """The sizes of a matrix."""
+    y[0] = x.shape[0]
+    y[1] = x.shape[1]
+
+
+def sizes_3(y: Any, x: Any) -> None:
+    """The sizes of a tensor of three dimensions."""
+    y[0] = x.shape[0]
+    y[1] = x.shape[1]
+    y[2] = x.shape[2]
+
+
 BY_PROTOCOL: dict[str, Function] = {"walk": walked, "gallop": galloped, "follow": followed}
 WEIGH: dict[int, Function] = {1: weigh_1, 2: weigh_2, 3: weigh_3, 4: weigh_4}
 WEIGH_ALL: dict[int, Function] = {1: weigh_all_1, 2: weigh_all_2}
+SIZES: dict[int, Callable[[Any, Any], None]] = {1: sizes_1, 2: sizes_2, 3: sizes_3}
 ADD: dict[int, Function] = {1: add_1, 2: add_2, 3: add_3}
 MAKE: dict[int, Function] = {1: make_1, 2: make_2, 3: make_3}
 BESIDE: dict[int, Function] = {1: beside_1, 2: beside_2}

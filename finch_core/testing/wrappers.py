@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import os
@@ -181,6 +182,19 @@ class WrapperSuite:
                     run = on(backend, programs.WEIGH_ALL[view.ndim])
                     found = run(Tensor(leaf()), example.make(tensor)).value
                     assert found == weighed(view, tensor.to_numpy())
+
+    def test_kernels_have_its_sizes(self, backend: str) -> None:
+        """``A.shape`` in a kernel is that of the view, where it is not refused (``sizes_of``)."""
+        for ndim in SHAPES:
+            for shape, example in self.singles(ndim):
+                name = hub().layout("dense").name
+                tensor = self.tensor(name, array(shape, float, "half", 4))
+                if example.view.ndim in programs.SIZES and _readable(example, tensor.format):
+                    wrapped = example.make(tensor)
+                    found = np.full(wrapped.ndim, -1)
+                    with contextlib.suppress(DimensionMismatch):  # one of them has no size
+                        on(backend, programs.SIZES[wrapped.ndim])(found, wrapped)
+                        assert found.tolist() == list(wrapped.shape)
 
     def test_it_has_a_dense_array_where_it_begins_at_0(self, backend: str) -> None:
         for ndim in SHAPES:
