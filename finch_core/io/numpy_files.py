@@ -23,6 +23,7 @@ from finch_core.io.file_contents import (
     content_of,
 )
 from finch_core.io.numpy_arrays import MAGIC, Members, read_array, translated
+from finch_core.runtime.validation import are_within
 
 
 def read_npy(path: Path) -> Array:
@@ -99,7 +100,7 @@ def _holds(dtype: np.dtype[Any], value: Any) -> bool:
 
 def _checked(members: Members, content: Coordinates) -> Coordinates:
     for k, (index, n) in enumerate(zip(content.coords, content.shape, strict=True)):
-        if index.size and not (index.min() >= 0 and index.max() < n):
+        if not are_within(index, n):
             at = int(np.flatnonzero((index < 0) | (index >= n))[0])
             raise members.error(f"index {index[at]} of dimension {k} is not within {n}")
     if not content.shape and len(content.values) > 1:
@@ -151,7 +152,7 @@ def _of_blocks(members: Members, shape: tuple[int, ...]) -> Found:
     indices = indices[:stored]
     if len(blocks) < stored:
         raise members.error(f"{len(blocks)} blocks for {stored} indices")
-    if stored and not (indices.min() >= 0 and indices.max() < shape[1] // width):
+    if not are_within(indices, shape[1] // width):
         raise members.error("the index of a block is out of range")
     row = (rows * height)[:, None, None] + np.arange(height)[:, None]
     column = (indices * width)[:, None, None] + np.arange(width)

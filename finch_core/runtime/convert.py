@@ -36,6 +36,7 @@ from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
 from finch_core.runtime.tensor_records import MOST_FORMATS
+from finch_core.runtime.validation import are_within
 
 SMALL = 4096
 """Tensors of at most this many indices are made empty by the interpreter, without compiling."""
@@ -368,7 +369,7 @@ def _rows(
 def check_range(shape: tuple[int, ...], coords: Sequence[Any]) -> None:
     """Raise ``FormatError`` for an index outside of ``shape``."""
     for k, (array, n) in enumerate(zip(coords, shape, strict=True)):
-        if array.size and not (array.min() >= 0 and array.max() < n):
+        if not are_within(array, n):
             bad = int(np.flatnonzero((array < 0) | (array >= n))[0])
             raise FormatError(
                 f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"

@@ -183,13 +183,20 @@ def check_indices(
     if len(indices) < stored:
         raise FormatError(f"{name} has {len(indices)} elements, and needs {stored}")
     used = indices[:stored]
-    if stored and (used.min() < 0 or used.max() >= shape):
+    if not are_within(used, shape):
         k = int(np.flatnonzero((used < 0) | (used >= shape))[0])
         raise FormatError(f"{name}[{k}] is {used[k]}, and not within the dimension, {shape}")
     wrong = _not_increasing(used, pointers)
     if wrong.size:
         k = int(wrong[0])
         raise FormatError(f"{name}[{k}] is {used[k]}, not more than {name}[{k - 1}], {used[k - 1]}")
+
+
+def are_within(indices: np.ndarray[Any, Any], size: int) -> bool:
+    """Whether integers are from 0 up to ``size``."""
+    if indices.dtype.kind == "i":  # in one pass: without its sign, a negative one is large
+        indices = indices.view(indices.dtype.str.replace("i", "u"))
+    return not indices.size or bool(indices.max() < size)
 
 
 def _not_increasing(used: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]) -> Any:
