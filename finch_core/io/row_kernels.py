@@ -125,9 +125,8 @@ def read_rows(text, sizes, length, indices, mantissas, exponents, signs, found):
                 p += 1
                 c = text[p]
             signs[k, row] = c == 45
-            if c == 45 or c == 43:
-                p += 1
-                c = text[p]
+            p += np.int64(c == 45) + np.int64(c == 43)  # no branch, which would be mispredicted
+            c = text[p]
             first = p
             mantissa = np.uint64(0)
             exponent = np.int64(0)
