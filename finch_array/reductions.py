@@ -11,7 +11,7 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import axes_of
 from finch_array.elementwise import scalar_tensor
-from finch_array.operands import NUMBERS, has_memory, is_dense, operand
+from finch_array.operands import NUMBERS, has_memory, is_dense, operand, settled
 from finch_array.requests import Request, Value, letters
 from finch_array.run import materialised, run
 from finch_array.spreads import spread
@@ -313,7 +313,8 @@ def _over_stored(
 ) -> Any:
     """The sum over ``axes`` of ``value`` of the elements that the first array stores, and of what
     the others have there, which lack these axes."""
-    array = arrays[0] if has_memory(arrays[0]) else materialised(arrays[0])
+    array = settled(arrays[0])  # an expression stores nothing
+    array = array if has_memory(array) else materialised(array)
     names = letters(array.ndim)
     kept = tuple(n for k, n in enumerate(names) if k not in axes)
     none = Literal(dtype.type(0), dtype, structural=True)  # what is not stored adds nothing

@@ -8,7 +8,7 @@ import pytest
 from array_support import fa, same
 
 from finch_core import Tensor
-from finch_levels import Dense, Element, SparseList
+from finch_levels import Dense, Element, SparseCOO, SparseList
 
 FUNCTIONS = {
     "x / x": lambda x: x / x,
@@ -104,3 +104,14 @@ def test_a_dimension_of_one_index_has_gaps_too():
         for X in (A, fa.lazy(A)):
             found = fa.compute(X / X[:, 2:])  # a slice, which the plan reads in place
             np.testing.assert_array_equal(found.to_numpy(), a / a[:, 2:])
+
+
+def test_the_spread_of_what_an_expression_does_not_store():
+    """A lazy expression stores nothing: it is computed before its stored elements are asked for."""
+    x, y = np.array([3.0], np.float32), np.array([0, 0, 2], np.int8)
+    B = fa.lazy(Tensor(SparseCOO(Element(np.int8(0))), y))
+    A = fa.expand_dims(fa.lazy(fa.asarray(x)), axis=0) * fa.expand_dims(B, axis=0)
+    for function in (fa.var, fa.std):
+        found = function(fa.squeeze(A, axis=0), axis=0, correction=1)
+        expected = getattr(np, function.__name__)(x * y, ddof=1)
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-6)
