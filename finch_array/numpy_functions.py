@@ -152,22 +152,10 @@ def along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
 # -- elementwise functions of NumPy -------------------------------------------------------------
 
 
-def mapped(x: Any, function: Callable[[Any], Any]) -> Any:
-    """``x`` with ``function``, which works element by element on NumPy arrays, applied to the
-    stored values and to the fill."""
-    array = array_of(x)
-    if is_dense(array):
-        return array_of(np.asarray(function(array.to_numpy())))
-    shape, coords, values = coordinates(array)
-    found = function(values)
-    fill = np.asarray(function(np.asarray([array.fill_value], array.dtype))).astype(found.dtype)[0]
-    return sorted_tensor(shape, coords, found, fill, of=(array,))
-
-
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """The number of the bin of each element."""
     edges = np.asarray(bins)
-    return mapped(x, lambda values: np.digitize(values, edges, right))
+    return searching.mapped(array_of(x), lambda values: np.digitize(values, edges, right))
 
 
 def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = False, **_: Any) -> Any:
@@ -179,7 +167,9 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """``x`` with finite numbers in the place of NaN and infinities."""
-    return mapped(x, lambda values: np.nan_to_num(values, True, nan, posinf, neginf))
+    return searching.mapped(
+        array_of(x), lambda values: np.nan_to_num(values, True, nan, posinf, neginf)
+    )
 
 
 def histogram(

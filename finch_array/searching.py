@@ -111,16 +111,17 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
         def places(x: Any) -> Any:
             return np.searchsorted(keys, x, side, order)  # type: ignore[call-overload]
 
-    if is_dense(sought):
-        return array_of(np.asarray(places(sought.to_numpy())))
-    return _over_stored(places, sought)
+    return mapped(sought, places)
 
 
-def _over_stored(function: Callable[[Any], Any], array: Any) -> Any:
-    """A function of NumPy on each element of an array: what is stored, and the fill."""
-    inner = stored(array)
+def mapped(array: Any, function: Callable[[Any], Any]) -> Any:
+    """``array`` with ``function``, which works element by element on NumPy arrays, applied to the
+    stored values and to the fill: an array of the same levels."""
+    if is_dense(array):
+        return array_of(np.asarray(function(array.to_numpy())))
+    inner = stored(settled(array))
     source = inner.source if isinstance(inner.source, Tensor) else materialised(inner.source)
-    fill = function(source.fill_value)
+    (fill,) = function(np.asarray([source.fill_value], source.dtype))
     if source.layout.levels[-1].layout != "values":
         shape, coords, values = coordinates(array)
         return sorted_tensor(shape, coords, function(values), fill, of=(array,))
