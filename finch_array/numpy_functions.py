@@ -102,9 +102,11 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     """``x`` with ``constant_values``, one number, around it. Raises ``ValueError`` for another
-    mode."""
-    if mode != "constant" or np.ndim(constant_values):
-        raise ValueError(f"pad has the mode 'constant' with one number, not {mode!r}")
+    mode, several numbers and negative widths, ``TypeError`` for widths that are no integers."""
+    if mode != "constant":
+        raise ValueError(f"pad has the mode 'constant', not {mode!r}")
+    if np.ndim(constant_values):
+        raise ValueError(f"pad takes one number for all sides, not {constant_values!r}")
     array = array_of(x)
     if isinstance(pad_width, dict):
         given = {axis_of(k, array.ndim): v for k, v in pad_width.items()}
@@ -112,6 +114,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
     if is_dense(array):
         return array_of(np.pad(array.to_numpy(), pad_width, constant_values=constant_values))
+    if np.asarray(pad_width).dtype.kind not in "iu":
+        raise TypeError(f"the widths of pad are integers, not {pad_width!r}")
     widths = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
     if same(np.asarray(constant_values).astype(array.dtype), array.fill_value):
         return _framed(array, widths)

@@ -202,3 +202,16 @@ def test_reductions_of_no_elements_are_the_initial_value() -> None:
         A = fa.asarray(a)
         same(np.max(A, axis=axis, initial=2), np.max(a, axis=axis, initial=2))
         same(np.min(A, axis, keepdims=True, initial=2), np.min(a, axis, keepdims=True, initial=2))
+
+
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+def test_what_pad_refuses(kind):
+    A = tensor(np.eye(3), MATRICES[kind])
+    for error, told, given in (
+        (ValueError, "one number for all sides, not", {"pad_width": 1, "constant_values": (1, 2)}),
+        (ValueError, "the mode 'constant', not 'edge'", {"pad_width": 1, "mode": "edge"}),
+        (ValueError, "negative", {"pad_width": -1}),
+        (TypeError, "integ", {"pad_width": 1.5}),
+    ):
+        with pytest.raises(error, match=told):
+            np.pad(A, **given)
