@@ -888,7 +888,7 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
 
 def pad(x: Any, pad_width: Any, mode: str = 'constant', *, constant_values: Any = 0) -> Tensor:
     """``x`` with ``constant_values``, one number, around it. Raises ``ValueError`` for another
-    mode."""
+    mode, several numbers and negative widths, ``TypeError`` for widths that are no integers."""
 
 @overload
 def permute_dims(x: Lazy, /, axes: Sequence[int]) -> Lazy:
