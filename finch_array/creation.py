@@ -13,16 +13,20 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import shape_of
+from finch_array.joining import has_structure
 from finch_array.leaves import with_leaf
 from finch_array.operands import NUMBERS, array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
+from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.ir.expressions import alike
 from finch_core.runtime import devices
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import from_coordinates
 from finch_core.runtime.tensor import Tensor
+from finch_wrappers.band_mask import BandMask
 
 DEVICES = (None, "cpu")
 
@@ -289,27 +293,32 @@ def diags(
 def tril(x: Any, /, *, k: int = 0) -> Any:
     """The part of matrices on and below diagonal ``k``, with the shape and dtype of ``x``; the rest
     is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
-    return _triangle(x, lambda i, j: j - i <= k)
+    return _triangle(x, -MOST_INDICES, k)
 
 
 def triu(x: Any, /, *, k: int = 0) -> Any:
     """The part of matrices on and above diagonal ``k``, with the shape and dtype of ``x``; the rest
     is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
-    return _triangle(x, lambda i, j: j - i >= k)
+    return _triangle(x, k, MOST_INDICES)
 
 
-def _triangle(x: Any, inside: Any) -> Any:
-    from finch_array.manipulation import with_fill
-
+def _triangle(x: Any, low: int, high: int) -> Any:
+    """The elements of matrices between two diagonals; the rest is 0."""
     array = array_of(x)
     if array.ndim < 2:
         raise ValueError(f"an array of shape {array.shape} is no matrix")
+    zero = array.dtype.type(0)
+
+    def inside(i: Any, j: Any) -> Any:
+        return (low <= j - i) & (j - i <= high)
+
     if is_dense(array):
         n, m = array.shape[-2:]
         kept = inside(np.arange(n)[:, None], np.arange(m))
-        return array_of(np.where(kept, array.to_numpy(), array.dtype.type(0)))
-    zero = array.dtype.type(0)
-    shape, coords, values = coordinates(with_fill(array, zero))
+        return array_of(np.where(kept, array.to_numpy(), zero))
+    if has_structure(array) or not alike(array.fill_value, zero):
+        return fn.where(BandMask(low, high), array, zero)
+    shape, coords, values = coordinates(array)
     (kept,) = inside(coords[-2], coords[-1]).nonzero()
     return sorted_tensor(
         shape, [c[kept] for c in coords], values[kept], zero, of=(array,),

@@ -11,10 +11,12 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
+from finch_array.joining import Segment, has_structure, joined
 from finch_array.leaves import relabelled
-from finch_array.operands import array_of, is_dense, is_lazy, settled, stored
+from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, settled, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
+from finch_array.units import with_units
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.tensor import Tensor, checked_shape
@@ -96,10 +98,23 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
         raise ValueError("reshape needs a copy of an array that is not dense")
     if wanted == array.shape and copy is None:
         return array
-    _, coords, values = coordinates(array)
     if not wanted or not array.ndim:
         return array_of(np.asarray(array.to_numpy().reshape(wanted)))
+    if _nontrivial(array.shape) == _nontrivial(wanted):
+        made = with_units(array, wanted)
+        if made is None and has_structure(array):
+            made = _without_units(array, wanted)
+        if made is not None:
+            return made
+    _, coords, values = coordinates(array)
     return _placed(array, wanted, coords, values)
+
+
+def _without_units(array: Any, wanted: Sequence[int]) -> Any:
+    """``array`` in another shape that differs in dimensions of size 1: those that it has are cut
+    out by a kernel, which keeps the structure of the others."""
+    others = [slice(None) if n != 1 else 0 for n in array.shape]
+    return with_units(array[tuple(others)], wanted) if slice(None) in others else None
 
 
 def check_size(shape: tuple[int, ...]) -> None:
@@ -237,10 +252,14 @@ def _check_joined(given: list[Any], place: int) -> None:
 
 def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
     """The arrays one after another along a dimension, or each at an index of a ``new`` one."""
-    fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value, dtype)[()]
+    sparse = [x for x in given if not is_dense(x)]
+    fill = np.asarray(sparse[0].fill_value, dtype)[()]
     first = given[0].shape
     length = len(given) if new else sum([x.shape[place] for x in given])
     shape = checked_shape((*first[:place], length, *first[place + (not new) :]), len(first) + new)
+    if len(given) > 1 and any(_is_joined_as_stored(x, fill) for x in sparse):
+        arrays = [expand_dims(x, axis=place) for x in given] if new else given
+        return joined([Segment.whole(x, place) for x in arrays], place, dtype, fill)
     parts, values, start = [], [], 0
     for k, x in enumerate(given):
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
@@ -255,8 +274,13 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
         start += 0 if new else array.shape[place]
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
     in_order = place == 0 and all(x.__class__ is Tensor for x in given)
-    sparse = [x for x in given if not is_dense(x)]
     return sorted_tensor(shape, coords, np.concatenate(values), fill, of=sparse, in_order=in_order)
+
+
+def _is_joined_as_stored(array: Any, fill: Any) -> bool:
+    """Whether the coordinates of an array would lose how it is stored, or have all its elements, in
+    an array with this fill."""
+    return has_structure(array) or (has_gaps(array) and not _alike(array.fill_value, fill))
 
 
 def with_fill(array: Any, fill: Any) -> Any:
@@ -332,6 +356,8 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     by = _shifts(shift, 0, 1) if axis is None else _shifts(shift, axis, array.ndim)
     if is_dense(array):
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
+    if len(by) == array.ndim and has_structure(array):
+        return _rolled_as_stored(array, by)
     shape, coords, values = coordinates(array)
     if axis is None:
         check_size(shape)
@@ -340,6 +366,15 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     else:
         coords = [_rolled(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)]
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
+
+
+def _rolled_as_stored(array: Any, by: Sequence[int]) -> Any:
+    for k, (move, n) in enumerate(zip(by, array.shape, strict=True)):
+        start = n - move % n if n else 0
+        if start % max(n, 1):
+            halves = [Segment(array, start, n), Segment(array, 0, start)]
+            array = joined(halves, k, array.dtype, array.fill_value)
+    return array
 
 
 def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:
@@ -407,7 +442,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     if all(n == 1 for n in times):
         return fn.copied(array)
     if min(times) > 0 and not is_dense(array):
-        return _tiled(array, times)
+        return (_tiled_as_stored if has_structure(array) else _tiled)(array, times)
     for axis, n in enumerate(times):
         if n != 1:
             array = (
@@ -415,6 +450,20 @@ def tile(x: Any, repetitions: Any, /) -> Any:
                 if n
                 else array[(slice(None),) * axis + (slice(0, 0),)]
             )
+    return array
+
+
+def _tiled_as_stored(array: Any, times: Sequence[int]) -> Any:
+    checked_shape([m * n for m, n in zip(array.shape, times, strict=True)], array.ndim)
+    for axis, n in enumerate(times):
+        parts = []  # copies in twice as many repetitions each time
+        while n:
+            if n % 2:
+                parts.append(array)
+            n //= 2
+            if n:
+                array = _joined([array, array], axis, array.dtype)
+        array = parts[0] if len(parts) == 1 else _joined(parts, axis, array.dtype)
     return array
 
 

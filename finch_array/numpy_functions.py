@@ -15,9 +15,10 @@ from finch_array import reductions as red
 from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
+from finch_array.joining import Segment, has_structure, joined
 from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, concat, moveaxis, permute_dims, squeeze
+from finch_array.manipulation import atleast_nd, moveaxis, permute_dims, squeeze
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
@@ -117,26 +118,29 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
     if np.asarray(pad_width).dtype.kind not in "iu":
         raise TypeError(f"the widths of pad are integers, not {pad_width!r}")
     widths = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
-    if same(np.asarray(constant_values).astype(array.dtype), array.fill_value):
-        return _framed(array, widths)
-    for k, (before, after) in enumerate(widths):
-        shapes = [(*array.shape[:k], n, *array.shape[k + 1 :]) for n in (before, after)]
-        first, last = (filled_like(array, constant_values, shape=s) for s in shapes)
-        array = concat([part for part in (first, array, last) if part.shape[k]] or [array], axis=k)
-    return array
-
-
-def _framed(array: Any, widths: list[list[int]]) -> Any:
-    """An array with its fill around it."""
     if any(min(pair) < 0 for pair in widths):
         raise ValueError(f"the widths {widths} are negative")
-    shape, coords, values = coordinates(array)
+    shape = tuple([n + sum(pair) for n, pair in zip(array.shape, widths, strict=True)])
+    shape = checked_shape(shape, array.ndim)
+    value = np.asarray(constant_values).astype(array.dtype)[()]
+    if has_structure(array) or not same(value, array.fill_value):
+        return _framed_as_stored(array, widths, value)
+    _, coords, values = coordinates(array)
     for coord, (before, _) in zip(coords, widths, strict=True):
         coord += before
-    shape = tuple([n + sum(pair) for n, pair in zip(shape, widths, strict=True)])
-    shape = checked_shape(shape, array.ndim)
     in_order = array.__class__ is Tensor
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,), in_order=in_order)
+
+
+def _framed_as_stored(array: Any, widths: list[list[int]], value: Any) -> Any:
+    """A sparse array with a number around it: ``widths`` before and after each dimension."""
+    for k, (before, after) in enumerate(widths):
+        around = [
+            Segment(value, 0, before), Segment.whole(array, k), Segment(value, 0, after)
+        ]  # fmt: skip
+        if before or after:
+            array = joined(around, k, array.dtype, array.fill_value)
+    return array
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:

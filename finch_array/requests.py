@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.interface.level import Format
 from finch_core.ir.expressions import Expr
 from finch_core.ir.operators import Operator
 from finch_core.records import field, frozen
@@ -42,7 +41,6 @@ class Request:
     out: Indices
     op: Operator | None = None
     dtype: Dtype = None
-    format: Format | None = None
     sizes: dict[str, int] = field(factory=dict)
     fixed: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()

@@ -271,6 +271,27 @@ def _joined(column: Sequence[Structure], above: Sequence[bool]) -> Structure:
     return Structure(max(s.pieces for s in column), True, bands, bands)
 
 
+def side_by_side(parts: Sequence[Shapes], place: int) -> Shapes:
+    """What arrays store that lie one after another along dimension ``place`` of the result."""
+    if len(parts) == 1:
+        return parts[0]
+    result: list[Structure] = []
+    for k, column in enumerate(zip(*parts, strict=True)):
+        pads = any(s.pads for s in column)
+        whole = k > place or all(s.pads for s in column)  # beyond, each fiber is of one array
+        alike = len({s.pieces for s in column}) == 1
+        single = k != place and whole and alike and all(s.single for s in column)
+        gaps = any(s.gaps for s in column)
+        result.append(Structure(max(s.pieces for s in column), gaps, single, single and pads))
+    return tuple(result)
+
+
+def in_another_fill(shapes: Shapes) -> Shapes:
+    """What an array stores in a format with another fill than its own: gaps are runs."""
+    run = Structure(Pieces.RUNS, gaps=False)
+    return tuple(run if kind.gaps else kind for kind in shapes)
+
+
 def reduced(shapes: Shapes, loops: Sequence[str], kept: Sequence[str]) -> dict[str, Structure]:
     """The structures of the kept dimensions once the others are reduced."""
     found = {}

@@ -210,7 +210,7 @@ class TensorStorage:
                 result[f"{k}_{name}"] = self.arrays[part.number][:size]
         return result
 
-    def _arrays_in_use(self) -> list[np.ndarray[Any, Any]]:
+    def arrays_in_use(self) -> list[np.ndarray[Any, Any]]:
         """Views of the arrays of all levels, without spare capacity; scratch ones are empty."""
         result = [array[:0] for array in self.arrays]
         for k, (_, _, sizes, _) in enumerate(self.levels()):

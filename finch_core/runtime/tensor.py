@@ -217,7 +217,7 @@ class Tensor(ArrayMethods, TensorStorage):
         return self.copy()
 
     def __reduce__(self) -> Any:
-        return _restored, (self.format, self.record, self._arrays_in_use())
+        return _restored, (self.format, self.record, self.arrays_in_use())
 
     def copy(self) -> Tensor:
         """A copy: a tensor of the same format and values with memory of its own."""
