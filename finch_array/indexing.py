@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from finch_array import taking
 from finch_array.axes import axis_of
 from finch_array.indices import APART, Parts, checked_item, parts_of
+from finch_array.joining import has_structure
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
@@ -214,10 +216,22 @@ def _with_new(array: Any, new: Sequence[int]) -> Any:
 def _advanced(array: Any, parts: Parts) -> Any:
     """Integer arrays: stored elements are chosen by their coordinates; where every element is
     stored, those at the coordinates of the result are gathered."""
+    if has_structure(array) and not parts.new:
+        vectors = [k for k, x in enumerate(parts.items) if x.__class__ is not slice]
+        if len(vectors) == 1 and parts.items[vectors[0]].ndim == 1:
+            return _taken(array, parts.items, vectors[0])
     if has_gaps(array):
         return _chosen(array, parts)
     grids, shape = positions(parts, array.shape)
     return array_of(gathered(array, [g.reshape(-1) for g in grids]).reshape(shape))
+
+
+def _taken(array: Any, items: Sequence[Any], place: int) -> Any:
+    """One vector of integers, and slices: a kernel keeps runs and blocks."""
+    slices = [x if k != place else _WHOLE for k, x in enumerate(items)]
+    if any(x != _WHOLE for x in slices):
+        array = getitem(array, tuple(slices))
+    return taking.taken(array, items[place], place)
 
 
 def _chosen(array: Any, parts: Parts) -> Any:

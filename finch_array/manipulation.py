@@ -408,12 +408,17 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     counts = np.asarray(array_of(repeats).to_numpy() if hasattr(repeats, "signature") else repeats)
     if is_dense(array):
         return array_of(np.repeat(array.to_numpy(), counts, place))
-    if counts.size == 1 and counts.dtype.kind in "iu" and counts.flat[0] >= 0:
+    if not has_structure(array) and _is_number(counts):
         return _each_repeated(array, place, int(counts.flat[0]))
-    taken = np.repeat(np.arange(array.shape[place]), counts)
+    places = np.repeat(np.arange(array.shape[place]), counts)
     from finch_array.indexing import take
 
-    return take(array, taken, axis=place)
+    return take(array, places, axis=place)
+
+
+def _is_number(counts: Any) -> bool:
+    """Whether all elements are repeated as often: a number of times."""
+    return bool(counts.size == 1 and counts.dtype.kind in "iu" and counts.flat[0] >= 0)
 
 
 def _each_repeated(array: Any, place: int, count: int) -> Any:

@@ -41,6 +41,8 @@ from finch_core.symbolic.simplifier import Simplifier
 
 DENSE = Structure(Pieces.BLOCKS, gaps=False)
 
+LISTED = Structure(Pieces.POINTS)
+
 CONSTANT = Structure(Pieces.RUNS, gaps=False, single=True)
 """The structure along a dimension that an array does not have: one run."""
 
