@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from finch_array import functions as fn
 from finch_array.elementwise import check_range
 from finch_array.functions import dtype_of
-from finch_array.indexing import _plain, is_mask, keys_of, positions, true_places
+from finch_array.indexing import _plain, getitem, is_mask, keys_of, positions, true_places
 from finch_array.indices import Parts, parts_of
-from finch_array.manipulation import permute_dims
+from finch_array.joining import Segment, has_structure, joined
+from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
 from finch_array.run import coordinates, sorted_tensor
@@ -81,10 +83,21 @@ def _check_dtype(array: Any, value: Any) -> None:
         raise TypeError(f"a value of {found} does not fit in an array of {array.dtype}")
 
 
+LARGE = 1 << 20
+"""Arrays of more elements that are stored as runs or blocks are assigned to by kernels, in time
+proportional to these. Coordinates of fewer elements take less time than to compile kernels."""
+
+
 def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
-    shape, coords, values = coordinates(array)
+    shape = array.shape
     fill, masked = array.fill_value, is_mask(index, array)
     parts = None if masked else parts_of(index, shape)
+    if math.prod(shape) > LARGE and has_structure(array):
+        found = _as_stored(array, index, parts, value)
+        if found is not None:
+            replace(array, found)
+            return
+    _, coords, values = coordinates(array)
     few = None if parts is None else _few(parts, shape, value, fill)
     if few is not None:
         spans, added, new = few
@@ -102,6 +115,55 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
     found = np.concatenate([values[kept], new.astype(array.dtype)])
     replace(array, sorted_tensor(shape, whole, found, fill, of=(array,)))
+
+
+def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> Any:
+    """The array with ``value`` where a mask is true, or in a box of slices of one step: by kernels.
+    None for another index, and for several values where a mask is true."""
+    if parts is None:
+        if not isinstance(value, NUMBERS):
+            return None
+        return fn.where(index, array.dtype.type(value), array)
+    if any(x.__class__ is np.ndarray for x in parts.items):
+        return None
+    spans = [
+        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
+        for x, n in zip(parts.items, array.shape, strict=True)
+    ]  # fmt: skip
+    if any(span.step != 1 for span in spans):
+        return None
+    if not isinstance(value, NUMBERS):
+        part = [len(s) for s, x in zip(spans, parts.items, strict=True) if not isinstance(x, int)]
+        for place in parts.new:
+            part.insert(place, 1)
+        value = reshape(_spread(value, tuple(part)), tuple(map(len, spans)))
+    return _boxed(array, spans, value, 0) if all(spans) else array
+
+
+def _spread(value: Any, shape: tuple[int, ...]) -> Any:
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = value[0]
+    try:
+        return broadcast_to(value, shape)
+    except DimensionMismatch:
+        raise _misfit(value.shape, shape) from None
+
+
+def _boxed(array: Any, spans: list[range], value: Any, axis: int) -> Any:
+    """``array`` with ``value`` in a box that is all of it before dimension ``axis``."""
+    span, n = spans[axis], array.shape[axis]
+    below = zip(spans[axis + 1 :], array.shape[axis + 1 :], strict=True)
+    if any(len(s) != m for s, m in below):
+        inner = getitem(array, (*[slice(None)] * axis, slice(span.start, span.stop)))
+        value = _boxed(inner, spans, value, axis + 1)
+        if len(span) == n:
+            return value
+    size = len(span)
+    ends = [Segment(array, 0, span.start), Segment(value, 0, size), Segment(array, span.stop, n)]
+    kept = [x for x in ends if x.stop > x.start]
+    if len(kept) == 1:
+        kept = [Segment(array, 0, 0), *kept]
+    return joined(kept, axis, array.dtype, array.fill_value)
 
 
 def _few(
@@ -174,7 +236,9 @@ def _values_at(array: Any, value: Any, places: Any, shape: tuple[int, ...], mask
     try:
         spread = np.broadcast_to(plain, shape)
     except ValueError:
-        raise DimensionMismatch(
-            f"a value of shape {plain.shape} does not fit a part of shape {shape}"
-        ) from None
+        raise _misfit(plain.shape, shape) from None
     return spread.reshape(-1).astype(array.dtype)
+
+
+def _misfit(value: tuple[int, ...], part: tuple[int, ...]) -> DimensionMismatch:
+    return DimensionMismatch(f"a value of shape {value} does not fit a part of shape {part}")
