@@ -14,12 +14,12 @@ from finch_array import programs, structures
 from finch_array.axes import axis_of
 from finch_array.manipulation import concat, reshape
 from finch_array.operands import array_of, is_dense, stored
-from finch_array.orders import Order
 from finch_array.plans import Plan
-from finch_array.ready import Ready, blank_of, warn_if_dense
+from finch_array.ready import Ready, warn_if_dense
 from finch_array.reductions import array_operand, sum_dtype
-from finch_array.requests import Request, letters
+from finch_array.requests import letters
 from finch_array.run import as_seen, materialised, reordered
+from finch_array.written_plans import plan_of
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -29,8 +29,6 @@ from finch_core.ir.expressions import Access, Cast, Index, Literal, alike
 from finch_core.ir.operators import Operator, cast_value
 from finch_core.ir.program import Declare, Local, Loop, Program, Sequential, Stmt, Update
 from finch_core.records import evolve
-from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.tensor import Tensor
 
 
@@ -89,18 +87,20 @@ def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> An
 MOST = 1024
 """The most calls that are remembered; beyond it all are forgotten."""
 _calls: dict[Any, Ready] = {}
+_plans: dict[Any, Plan] = {}
 
 
 def _ready(name: str, op: Operator, start: Any, array: Tensor) -> Ready:
     """What is left of calls on tensors of this format and shape."""
-    names, shape = letters(array.ndim), array.shape
-    format = _format(array, start)
-    plan = Plan(
-        Request(name, lambda x: x, (names,), names), Order(names, ()), {},
-        _kernel(name, op, array.ndim, start), format=format, stored=names, plain=True,
-        blank=blank_of(format),
-    )  # fmt: skip
-    return plan.ready(dict(zip(names, shape, strict=True)), None)
+    names = letters(array.ndim)
+    key = (name, array.signature, start.dtype, hub().generation)
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) >= MOST:
+            _plans.clear()
+        program = _program(name, op, array.ndim, start)
+        plan = _plans[key] = plan_of(program, names, _format(array, start))
+    return plan.ready(dict(zip(names, array.shape, strict=True)), None)
 
 
 def _in_order(array: Any, order: list[int]) -> Tensor:
@@ -129,23 +129,16 @@ def _of_many(level: Structure) -> Structure:
     return evolve(level, single=level.single and level.pieces is Pieces.BLOCKS)
 
 
-_kernels: dict[Any, Kernel[..., Any]] = {}
-
-
-def _kernel(name: str, op: Operator, ndim: int, start: Any) -> Kernel[..., Any]:
+def _program(name: str, op: Operator, ndim: int, start: Any) -> Program:
     """``for i, ...: t = start; for j: t op= a[i, ..., j]; out[i, ..., j] = t``."""
-    key = (name, ndim, start.dtype)
-    if key not in _kernels:
-        names, total = letters(ndim), Access(programs.TOTAL, ())
-        add = Update(total, op, Cast(programs.access("a", names), start.dtype))
-        store = Update(programs.access("out", names), None, total)
-        first = Literal(start, start.dtype)
-        body: Stmt = Loop(Index(names[-1]), None, Sequential((add, store)))
-        body = Sequential((Declare(programs.TOTAL, first), body))
-        for outer in reversed(names[:-1]):
-            body = Loop(Index(outer), None, body)
-        whole = Sequential((Declare("out", first), body))
-        locals_ = (Local(programs.TOTAL, programs.total_format(start, start.dtype)),)
-        program = Program(name, ("out", "a"), whole, locals_, ("out",))
-        _kernels[key] = Kernel.of_program(program, Options(small=ALONG_DATA), quiet=True)
-    return _kernels[key]
+    names, total = letters(ndim), Access(programs.TOTAL, ())
+    add = Update(total, op, Cast(programs.access("a", names), start.dtype))
+    store = Update(programs.access("out", names), None, total)
+    first = Literal(start, start.dtype)
+    body: Stmt = Loop(Index(names[-1]), None, Sequential((add, store)))
+    body = Sequential((Declare(programs.TOTAL, first), body))
+    for outer in reversed(names[:-1]):
+        body = Loop(Index(outer), None, body)
+    whole = Sequential((Declare("out", first), body))
+    locals_ = (Local(programs.TOTAL, programs.total_format(start, start.dtype)),)
+    return Program(name, ("out", "a"), whole, locals_, ("out",))

@@ -13,22 +13,20 @@ import numpy as np
 
 from finch_array import programs, structures
 from finch_array.operands import MOST, is_dense, kinds_of, levels_of, stored
-from finch_array.orders import Order
 from finch_array.plans import Plan
-from finch_array.ready import Ready, blank_of, warn_if_dense
-from finch_array.requests import Request, letters
+from finch_array.ready import Ready, warn_if_dense
+from finch_array.requests import letters
 from finch_array.run import as_seen, reordered
+from finch_array.written_plans import plan_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Call, Cast, Expr, Index, Literal, Name, alike
+from finch_core.ir.expressions import FALSE, Call, Cast, Expr, Index, Literal, Name, alike
 from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Sieve, Stmt, Update
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import frozen
-from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import ALONG_DATA, Options
 
 
 @frozen(eq=False)
@@ -155,7 +153,9 @@ def _plan(
             source, shifted = part
             if is_dense(array):
                 own = [names[axis] for axis in stored(array).axes]
-            value: Expr = Cast(programs.access(f"a{source}", own), dtype)
+            value: Expr = programs.access(f"a{source}", own)
+            if array.dtype != dtype:
+                value = Cast(value, dtype)
             if shifted:
                 value = _shifted(value, names[place], f"s{k}")
                 numbers[f"s{k}"] = None
@@ -164,6 +164,8 @@ def _plan(
         store: Stmt = Update(programs.access("out", loops), None, value)
         if sieved[k]:
             store = Sieve(programs.differs(value, fill, dtype), store)
+        elif not isinstance(part, tuple) and _alike(array, fill, dtype):
+            store = Sieve(FALSE, store)  # which gives the result its shape, and stores nothing
         below = loops[loops.index(names[place]) + 1 :]
         for name in reversed(below):
             size = None if isinstance(part, tuple) else f"n_{name}"
@@ -171,7 +173,7 @@ def _plan(
                 numbers[size] = None
             extent = None if size is None else Extent(Literal(0, int), Name(size))
             store = Loop(Index(name), extent, store)
-        start: Expr = Name(f"t{k - 1}") if k else Literal(0, int)
+        start = _greatest([Name(f"t{n}") for n in range(k)])
         bodies.append(Loop(Index(names[place]), Extent(start, Name(f"t{k}")), store))
         numbers[f"t{k}"] = None
     body: Stmt = Sequential(tuple(bodies))
@@ -179,15 +181,15 @@ def _plan(
         body = Loop(Index(name), None, body)
     whole = Sequential((Declare("out", Literal(np.asarray(fill, dtype)[()], dtype)), body))
     params = ("out", *[f"a{k}" for k in range(len(sources))], *numbers)
-    program = Program("joined", params, whole, (), ("out",))
-    request = Request("concat", lambda *x: x[0], (loops,) * len(sources), loops)
-    return Plan(
-        request, Order(loops, ()), {}, Kernel.of_program(program, _OPTIONS, quiet=True),
-        format=format, stored=loops, extended=tuple(numbers), blank=blank_of(format),
-    )  # fmt: skip
+    program = Program("concat", params, whole, (), ("out",))
+    return plan_of(program, loops, format, tuple(numbers))
 
 
-_OPTIONS = Options(small=ALONG_DATA)
+def _greatest(ends: Sequence[Expr]) -> Expr:
+    """Where a segment begins: behind all those before it, as the compiler is to see."""
+    if not ends:
+        return Literal(0, int)
+    return ends[0] if len(ends) == 1 else Call(prim.maximum_, tuple(ends))
 
 
 def _shifted(value: Expr, name: str, by: str) -> Expr:
@@ -210,11 +212,11 @@ def _format(
     for array in arrays:
         if not hasattr(array, "signature"):
             full.append(False)
-            constant = constant or not alike(cast_value(array, dtype), cast_value(fill, dtype))
+            constant = constant or not _alike(array, fill, dtype)
             continue
         kinds = kinds_of(array)
         kinds = tuple([kinds[axis] for axis in axes])
-        same = alike(cast_value(array.fill_value, dtype), cast_value(fill, dtype))
+        same = _alike(array.fill_value, fill, dtype)
         gaps = any(kind.gaps for kind in kinds)
         columns.append(kinds if same or not gaps else structures.in_another_fill(kinds))
         full.append(not gaps or not same)
@@ -228,6 +230,10 @@ def _format(
     format = structures.nested(wanted, offered, structures.leaf_for(cast_value(fill, dtype), dtype))
     gaps = any(level.structure.gaps for level in format.levels()[:-1])
     return format, [gaps and x for x in full]
+
+
+def _alike(number: Any, fill: Any, dtype: np.dtype[Any]) -> bool:
+    return alike(cast_value(number, dtype), cast_value(fill, dtype))
 
 
 def _levels(array: Any, axes: tuple[int, ...]) -> tuple[Format, ...] | None:

@@ -12,19 +12,16 @@ import numpy as np
 
 from finch_array import programs, structures
 from finch_array.operands import MOST, array_of, kinds_of, levels_of, stored
-from finch_array.orders import Order
 from finch_array.plans import Plan
-from finch_array.ready import blank_of
-from finch_array.requests import Indices, Request, letters
+from finch_array.requests import Indices, letters
 from finch_array.run import as_seen
+from finch_array.written_plans import plan_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Sieve, Stmt, Update
 from finch_core.records import evolve
-from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import ALONG_DATA, Options
 
 _plans: dict[Any, Plan] = {}
 
@@ -97,14 +94,7 @@ def _plan(
     extended = (*numbers, "n") if numbers else ()
     params = ("out", "a", *(extended or ("indices",)))
     body = Sequential((Declare("out", Literal(fill, format.dtype)), store))
-    return Plan(
-        Request(name, lambda *x: x[0], (loops,), loops), Order(loops, ()), {},
-        Kernel.of_program(Program(name, params, body, (), ("out",)), _OPTIONS, quiet=True),
-        format=format, stored=loops, extended=extended, blank=blank_of(format),
-    )  # fmt: skip
-
-
-_OPTIONS = Options(small=ALONG_DATA)
+    return plan_of(Program(name, params, body, (), ("out",)), loops, format, extended)
 
 
 def _format(array: Any, name: str, loops: Indices, place: int) -> Format:

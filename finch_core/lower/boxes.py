@@ -12,6 +12,7 @@ from collections.abc import Container, Mapping
 from itertools import combinations
 
 from finch_core.interface.tensorlike import BoundTensor
+from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr, Index, Literal, Var
 from finch_core.ir.program import Extent, Loop, Stmt, Update
 from finch_core.symbolic.prover import split
@@ -109,8 +110,22 @@ def _apart(a: Box, b: Box) -> bool:
 
 def _ends(one: Extent, other: Extent) -> bool:
     """Whether one extent is known to end before the other begins."""
-    (stop, end), (start, begin) = split(one.stop), split(other.start)
-    return stop == start and end <= begin
+    return _at_most(one.stop, 0, other.start, 0)
+
+
+def _at_most(one: Expr, more: int, other: Expr, most: int) -> bool:
+    """Whether ``one + more`` is known to be at most ``other + most``."""
+    (left, offset), (right, begin) = split(one), split(other)
+    more, most = more + offset, most + begin
+    if left == right:
+        return more <= most
+    if isinstance(left, Call) and left.op is prim.maximum_:
+        return all(_at_most(arg, more, right, most) for arg in left.args)
+    if isinstance(right, Call) and right.op is prim.maximum_:
+        return any(_at_most(left, more, arg, most) for arg in right.args)
+    if isinstance(left, Call) and left.op is prim.minimum_:
+        return any(_at_most(arg, more, right, most) for arg in left.args)
+    return False
 
 
 __all__ = ["Box", "are_apart", "boxes_of"]

@@ -10,6 +10,7 @@ import numpy as np
 import finch_array as fa
 import finch_array.elementwise
 import finch_array.plans
+import finch_array.written_plans
 import finch_core.runtime.convert
 from finch_core import Tensor
 from finch_core.optimize import PASSES
@@ -80,7 +81,12 @@ def same(found: Any, wanted: Any, rtol: float = 1e-12) -> None:
 def without_passes() -> None:
     """Kernels of array functions are run as they are lowered, which takes half of the time."""
     plain = frozenset(name for name, _ in PASSES)
-    for module in (finch_array.plans, finch_array.elementwise, finch_core.runtime.convert):
+    for module in (
+        finch_array.plans,
+        finch_array.elementwise,
+        finch_array.written_plans,
+        finch_core.runtime.convert,
+    ):
         module.Options = partial(Options, disabled=plain)  # type: ignore[attr-defined]
 
 

@@ -1,0 +1,191 @@
+"""Arrays in runs, bands and blocks are joined, moved, padded and cut as they are stored."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from array_support import LEVELS, fa, same, without_passes
+
+from finch_array import assignment
+from finch_array.joining import has_structure
+from finch_core import Tensor
+from finch_core.errors import OutOfBounds
+from finch_core.testing.formats import admit
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseBand,
+    SparseBlockList,
+    SparseByteMap,
+    SparseHash,
+    SparseList,
+    SparseRunList,
+)
+
+ELEMENT = Element(0.0)
+ROWS = np.repeat([0.0, 2.0, 0.0, 3.0], 3) * np.array([[1.0], [0.0], [1.0], [2.0], [2.0]])
+BANDS = np.triu(np.tril(np.arange(1.0, 61).reshape(5, 12), 1), -1)
+
+KEPT = {
+    "runs": (Dense(RunList(ELEMENT)), ROWS), "runs of runs": (RunList(RunList(ELEMENT)), ROWS),
+    "gapped runs": (Dense(SparseRunList(ELEMENT)), ROWS),
+    "blocks": (Dense(SparseBlockList(ELEMENT)), ROWS),
+    "bands": (Dense(SparseBand(ELEMENT)), BANDS),
+    "dense blocks": (SparseList(Dense(ELEMENT)), ROWS),
+}  # fmt: skip
+
+
+def levels(array):
+    return [type(level) for level in array.format.levels()[:-1]]
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_levels_are_kept(kind):
+    format, a = KEPT[kind]
+    A = Tensor(format, a)
+    own, between = levels(A), levels(A)
+    if kind == "bands":  # two of them are no band
+        between = [Dense, SparseBlockList]
+    for found, wanted, kept in (
+        (fa.concat([A, A]), np.concatenate([a, a]), own),
+        (fa.concat([A, A, A], axis=1), np.concatenate([a, a, a], 1), between),
+        (fa.stack([A, A]), np.stack([a, a]), [Dense, *own]),
+        (fa.expand_dims(A, axis=1), a[:, None], [own[0], Dense, own[1]]),
+        (fa.squeeze(A[2:3], axis=0), a[2], own[1:]),
+        (fa.roll(A, 2, axis=0), np.roll(a, 2, 0), own),
+        (np.pad(A, 1), np.pad(a, 1), own),
+        (fa.tile(A, (3, 1)), np.tile(a, (3, 1)), own),
+        (A[np.array([3, 1, 1])], a[[3, 1, 1]], own),
+        (A[1:, np.array([5, 3, 3])], a[1:, [5, 3, 3]], between),
+        (fa.repeat(A, 2, axis=0), np.repeat(a, 2, 0), own),
+    ):
+        same(found, wanted)
+        assert levels(found) == kept
+
+
+def test_elements_are_joined_by_their_coordinates():
+    for format in (Dense(SparseList(ELEMENT)), Dense(SparseHash(ELEMENT))):
+        assert not has_structure(Tensor(format, ROWS))
+        found = fa.concat([Tensor(format, ROWS), Tensor(format, ROWS)])
+        assert levels(found) == [Dense, SparseList]
+
+
+@pytest.mark.parametrize("level", [SparseList, SparseByteMap, SparseBand, SparseRunList])
+def test_gaps_of_another_fill_are_runs(level):
+    a = BANDS if level is SparseBand else ROWS
+    A, B = Tensor(Dense(level(ELEMENT)), a), fa.zeros((10, 12), format=Dense(level(ELEMENT)))
+    found = fa.concat([B, A + 1])
+    same(found, np.concatenate([np.zeros((10, 12)), a + 1]))
+    assert levels(found) == [Dense, SparseRunList]
+    assert fa.concat([A + 1, B]).fill_value == 1
+    padded = np.pad(A, 2, constant_values=7)
+    same(padded, np.pad(a, 2, constant_values=7))
+    assert levels(padded) == [Dense, SparseRunList]
+
+
+def test_large_runs_take_little_memory():
+    script = """
+        import resource
+        import numpy as np
+        import finch_array as fa
+        from finch_levels import Dense, Element, RunList
+
+        n = 40000
+        A = fa.zeros((n, n), format=Dense(RunList(Element(0.0))))
+        A[5:-7, 20:30] = 1.0
+        A[A > 0.5] = 2.0
+        A[3, 4] = 1.0
+        total = 2.0 * (n - 12) * 10 + 1
+        assert float(fa.sum(A)) == total
+        B = fa.concat([A, A], axis=1)
+        assert float(fa.sum(B)) == 2 * total
+        for found in (fa.roll(B, 3, axis=1), np.pad(B, 1), fa.stack([A, A]), fa.tile(A, (2, 1))):
+            assert float(fa.sum(found)) == 2 * total
+        assert float(fa.trace(A) if hasattr(fa, "trace") else fa.linalg.trace(A)) == 20.0
+        assert float(fa.sum(A[np.array([6, 7])])) == 40.0
+        assert float(fa.sum(fa.tril(A))) < total
+        assert fa.expand_dims(A, axis=2).shape == (n, n, 1)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20, "more than 1 GiB"
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
+
+
+# -- random ones beside NumPy's ---------------------------------------------------------------
+
+
+def drawn(rng, shape):
+    """An array in a random format, perhaps stored in another order, beside NumPy's."""
+    order = rng.permutation(len(shape)) if rng.random() < 0.3 else np.arange(len(shape))
+    dtype = rng.choice([np.float64, np.int32, np.bool_])
+    fill = dtype(rng.choice([0, 0, 0, 1]))
+    a = rng.integers(0, 3, shape).astype(dtype)
+    a = np.where(rng.random(shape) < 0.6, fill, a)
+    if rng.random() < 0.5 and shape[-1]:
+        a = np.repeat(a, 3, -1)[..., : shape[-1]]
+    stored = np.transpose(a, order)
+    format = Element(fill)
+    for name in rng.choice(list(LEVELS), len(shape)):
+        format = LEVELS[name](format)
+    stored = admit(format, stored)
+    found = fa.permute_dims(Tensor(format, stored), tuple(np.argsort(order).tolist()))
+    return found, np.transpose(stored, np.argsort(order))
+
+
+def checked(rng, A, a):
+    """One random function of an array, or of two, is NumPy's."""
+    axis = int(rng.integers(a.ndim))
+    n = a.shape[axis]
+    B, b = drawn(rng, (*a.shape[:axis], int(rng.integers(4)), *a.shape[axis + 1 :]))
+    picks = rng.integers(-n, n, int(rng.integers(5))) if n else np.zeros(0, int)
+    index = (*[slice(None)] * axis, picks)
+    match rng.choice(["concat", "stack", "roll", "pad", "tile", "expand", "take", "repeat", "set"]):
+        case "concat":
+            same(fa.concat([A, B, A], axis=axis), np.concatenate([a, b, a], axis))
+        case "stack":
+            same(fa.stack([A, A], axis=axis), np.stack([a, a], axis))
+        case "roll":
+            by = int(rng.integers(-5, 5))
+            same(fa.roll(A, by, axis=axis), np.roll(a, by, axis))
+        case "pad":
+            widths, value = rng.integers(0, 3, (a.ndim, 2)).tolist(), int(rng.integers(2))
+            same(np.pad(A, widths, constant_values=value), np.pad(a, widths, constant_values=value))
+        case "tile":
+            times = tuple(rng.integers(1, 4, a.ndim).tolist())
+            same(fa.tile(A, times), np.tile(a, times))
+        case "expand":
+            same(fa.expand_dims(A, axis=axis), np.expand_dims(a, axis))
+            same(fa.squeeze(fa.expand_dims(A, axis=axis), axis=axis), a)
+        case "take":
+            same(A[index], a[index])
+        case "repeat":
+            counts = rng.integers(0, 3, n) if rng.random() < 0.5 else 2
+            same(fa.repeat(A, counts, axis=axis), np.repeat(a, counts, axis))
+        case "set":
+            low, high = sorted(rng.integers(0, n + 1, 2).tolist())
+            part = (*[slice(None)] * axis, slice(low, high))
+            old = A.copy() if isinstance(A, Tensor) else Tensor(A.tensor.format, A)
+            was = a.copy()
+            old[part] = was[part] = a.dtype.type(1)
+            same(old, was)
+    if a.ndim >= 2:
+        k = int(rng.integers(-4, 5))
+        same(fa.linalg.diagonal(A, offset=k), np.diagonal(a, k, -2, -1))
+        same(fa.tril(A, k=k), np.tril(a, k))
+
+
+SHAPES = [(5,), (4, 6), (3, 1), (0, 4), (4, 0), (1, 1), (2, 3, 4)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_arrays_on_the_interpreter(seed, monkeypatch):
+    monkeypatch.setenv("FINCH_BACKEND", "interpreter")
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(assignment, "LARGE", 0)
+    A, a = drawn(rng, SHAPES[seed % len(SHAPES)])
+    checked(rng, A, a)
