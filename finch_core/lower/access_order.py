@@ -22,7 +22,7 @@ from finch_core.symbolic.affine import Scope
 
 @frozen
 class Discordance:
-    """A read that costs more than it appears to: what, where, and what would avoid it."""
+    """A read or write that costs more than it appears to: what, where, and what would avoid it."""
 
     message: str
     span: Span | None

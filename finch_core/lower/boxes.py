@@ -39,6 +39,18 @@ def are_apart(boxes: list[Box]) -> bool:
     return len(boxes) <= MOST and all(_apart(a, b) for a, b in combinations(boxes, 2))
 
 
+def may_overlap(boxes: list[Box]) -> bool:
+    """Whether boxes that are not known to be disjoint differ, as those of one range for each part
+    of a result do."""
+    pairs = combinations(boxes[:MOST], 2)
+    return len(boxes) > 2 and all(_differ(a, b) for a, b in pairs if not _apart(a, b))
+
+
+def _differ(a: Box, b: Box) -> bool:
+    known = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
+    return any(x.start != y.start and x.stop != y.stop for x, y in known)
+
+
 def _gather(
     stmt: Stmt,
     loops: Mapping[Index, Extent | None],
@@ -128,4 +140,4 @@ def _at_most(one: Expr, more: int, other: Expr, most: int) -> bool:
     return False
 
 
-__all__ = ["Box", "are_apart", "boxes_of"]
+__all__ = ["Box", "are_apart", "boxes_of", "may_overlap"]

@@ -38,7 +38,8 @@ from finch_core.ir.program import (
     Update,
     While,
 )
-from finch_core.lower.boxes import Box, are_apart, boxes_of
+from finch_core.lower.access_order import Discordance
+from finch_core.lower.boxes import Box, are_apart, boxes_of, may_overlap
 from finch_core.lower.lifecycle_checks import (
     check_both,
     check_operators,
@@ -158,6 +159,8 @@ class _Block:
             before.extend(boxes)
             if alone or are_apart(before):
                 found.add(tensor)
+            elif may_overlap(before):
+                self.unit.costly += _overlaps(tensor, stmt)
         return frozenset(found)
 
     def mode(self, tensor: BoundTensor) -> Mode:
@@ -211,6 +214,22 @@ class _Block:
 
     def owns(self, tensor: BoundTensor) -> bool:
         return self.own is None or tensor in self.own
+
+
+def _overlaps(tensor: BoundTensor, stmt: Stmt) -> list[Discordance]:
+    """The warning, if there is one, for loops that may write an element twice."""
+    if all(level.stores_fill for level in tensor.format.levels()[:-1]):
+        return []
+    writes = [
+        part for part in stmt.walk()
+        if isinstance(part, Update) and part.target.tensor.root is tensor and part.op is None
+    ]  # fmt: skip
+    message = (
+        f"{tensor} is written by loops whose ranges may overlap, so that fill values are stored, "
+        "too: they may take the place of others"
+    )
+    hint = "begin each range behind those before it, as in range(max(m, n), p)"
+    return [Discordance(message, x.target.span or x.span, hint) for x in writes[-1:]]
 
 
 # -- blocks -------------------------------------------------------------------------------------

@@ -252,3 +252,56 @@ def test_a_read_with_sums_of_indices_is_not_told_to_be_stored_otherwise():
     (message,) = warned(sliding, out, image, np.ones((2, 2)), 3, 3)
     assert "swizzle" not in message
     assert "loop over q outside of c" in message
+
+
+# -- writes that may meet ---------------------------------------------------------------------
+
+
+def apart(C, A, m, n, p):
+    C[...] = 0
+    for i in _:
+        for j in range(0, m):
+            C[i, j] = A[i, j]
+        for j in range(m, n):
+            C[i, j] = A[i, j - m]
+        for j in range(max(m, n), p):
+            C[i, j] = A[i, j - n]
+    return C
+
+
+def overlapping(C, A, m, n, p):
+    C[...] = 0
+    for i in _:
+        for j in range(0, m):
+            C[i, j] = A[i, j]
+        for j in range(m, n):
+            C[i, j] = A[i, j - m]
+        for j in range(n, p):
+            C[i, j] = A[i, j - n]
+    return C
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+def test_three_ranges_one_behind_the_other_store_no_fill(backend):
+    lists = SparseList(SparseList(Element(0.0)))
+    C, A = Tensor(lists), Tensor(lists, MATRIX)
+    assert warned(apart, C, A, 3, 6, 9) == []
+    found = kernel(backend=backend)(apart)(C, A, 3, 6, 9)
+    assert found.nstored == 3 * 3
+    np.testing.assert_array_equal(found.to_numpy(), np.tile(MATRIX, 3))
+
+
+def test_ranges_that_may_overlap_are_warned_of():
+    lists = Dense(SparseList(Element(0.0)))
+    C, A = Tensor(lists), Tensor(lists, MATRIX)
+    (message,) = warned(overlapping, C, A, 3, 6, 9)
+    assert message.splitlines()[0] == (
+        "overlapping: C is written by loops whose ranges may overlap, so that fill values are "
+        "stored, too: they may take the place of others"
+    )
+    assert "range(max(m, n), p)" in message
+    assert warned(overlapping, Tensor(Dense(RunList(Element(0.0)))), A, 3, 6, 9) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = kernel(overlapping)(C, A, 3, 2, 5)  # the third overwrites what the first wrote
+    np.testing.assert_array_equal(found.to_numpy(), np.hstack([MATRIX[:, :2], MATRIX]))
