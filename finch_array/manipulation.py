@@ -16,6 +16,7 @@ from finch_array.leaves import relabelled
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, settled, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
+from finch_array.runs import has_runs, reshaped, runs_of, stretched
 from finch_array.units import with_units
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
@@ -106,6 +107,9 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
             made = _without_units(array, wanted)
         if made is not None:
             return made
+    if has_runs(array):
+        check_size(wanted)
+        return reshaped(runs_of(array), wanted)
     _, coords, values = coordinates(array)
     return _placed(array, wanted, coords, values)
 
@@ -351,7 +355,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """``x`` with its elements moved along ``axis`` (None: in the flattened array); those that leave
     come in at the other end. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
-    if axis is None and (is_dense(array) or not array.ndim):
+    if axis is None and (is_dense(array) or not array.ndim or has_runs(array)):
         return reshape(roll(reshape(array, (-1,)), shift, axis=0), array.shape)
     by = _shifts(shift, 0, 1) if axis is None else _shifts(shift, axis, array.ndim)
     if is_dense(array):
@@ -408,7 +412,9 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     counts = np.asarray(array_of(repeats).to_numpy() if hasattr(repeats, "signature") else repeats)
     if is_dense(array):
         return array_of(np.repeat(array.to_numpy(), counts, place))
-    if not has_structure(array) and _is_number(counts):
+    if _is_number(counts) and place == array.ndim - 1 and has_runs(array):
+        return stretched(runs_of(array), int(counts.flat[0]))
+    if _is_number(counts) and not has_structure(array):
         return _each_repeated(array, place, int(counts.flat[0]))
     places = np.repeat(np.arange(array.shape[place]), counts)
     from finch_array.indexing import take

@@ -48,6 +48,19 @@ def warn_dense(name: str, shape: Sequence[int], dtype: Any, operands: Sequence[A
         )
 
 
+def warn_taken_apart(array: Tensor, count: int) -> None:
+    """Give a ``PerformanceWarning`` where so many elements are more than ``SPARE`` times the values
+    that an array stores, as those of runs may be."""
+    if count > LARGE and count > SPARE * entries(array):
+        size = count * (array.ndim * np.dtype(np.intp).itemsize + array.dtype.itemsize) / 2**20
+        warnings.warn(
+            f"the runs of an array of shape {array.shape} are taken apart here, into {count} "
+            f"elements, {size:.0f} MiB",
+            PerformanceWarning,
+            stacklevel=7,
+        )
+
+
 def warn_if_dense(name: str, format: Format, shape: Sequence[int], operands: Sequence[Any]) -> None:
     """``warn_dense`` where the levels of ``format`` are dense."""
     if all(level.layout == "dense" for level in format.levels()[:-1]):
@@ -256,4 +269,4 @@ def blank_of(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]
     return dense_makers(format, Tensor)
 
 
-__all__ = ["Ready", "Room", "blank_of", "inner", "warn_dense", "warn_if_dense"]
+__all__ = ["Ready", "Room", "blank_of", "inner", "warn_dense", "warn_if_dense", "warn_taken_apart"]

@@ -15,7 +15,7 @@ import numpy as np
 from finch_array import plans
 from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, stored
 from finch_array.programs import ROOM
-from finch_array.ready import Ready
+from finch_array.ready import Ready, warn_taken_apart
 from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
@@ -270,15 +270,21 @@ _NARROW = np.dtype(np.int32)
 def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the stored indices by dimension and the values of an array, sorted unless a
     wrapper permutes its dimensions. Elements equal to the fill that only pad a format are left
-    out."""
+    out.
+
+    Runs are taken apart into elements: of more than ``LARGE``, it gives a ``PerformanceWarning``.
+    """
     if array.__class__ is Tensor:
-        return stored_coordinates(array)
-    found = stored(array)
-    source = found.source
+        found = stored_coordinates(array)
+        warn_taken_apart(array, len(found[2]))
+        return found
+    inner = stored(array)
+    source = inner.source
     if not isinstance(source, Tensor):
         source = materialised(source)
     shape, coords, values = stored_coordinates(source)
-    back = [found.axes.index(k) for k in range(array.ndim)]
+    warn_taken_apart(source, len(values))
+    back = [inner.axes.index(k) for k in range(array.ndim)]
     return tuple([shape[b] for b in back]), [coords[b] for b in back], values
 
 

@@ -23,12 +23,14 @@ from finch_array.fibers import (
 )
 from finch_array.functions import FUNCTIONS
 from finch_array.indexing import keys_of, take_along_axis, true_places, view_of
+from finch_array.joining import has_structure
 from finch_array.leaves import maker
 from finch_array.manipulation import broadcast_to, check_size, concat, expand_dims, reshape
 from finch_array.operands import array_of, is_dense, settled, stored
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
 from finch_array.run import FEW, as_seen, coordinates, materialised, sorted_tensor
+from finch_array.runs import has_runs, runs_of
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.tensor import Tensor
 
@@ -202,11 +204,16 @@ def unique_counts(x: Any, /) -> Any:
     if is_dense(array) or array.ndim == 0:
         values, counts = np.unique(array.to_numpy(), return_counts=True, equal_nan=False)
         return UniqueCounts(array_of(values), array_of(counts))
-    _, _, found = coordinates(array)
-    missing = array.size - len(found)
+    found, many = _counted(array)
+    missing = array.size - (len(found) if many is None else int(many.sum()))
     if missing > np.iinfo(np.intp).max:
         raise DimensionMismatch(f"an array of shape {array.shape} has too many elements to count")
-    values, counts = np.unique(found, return_counts=True, equal_nan=False)
+    if many is None:
+        values, counts = np.unique(found, return_counts=True, equal_nan=False)
+    else:
+        values, place = np.unique(found, return_inverse=True)
+        counts = np.zeros(len(values), np.intp)
+        np.add.at(counts, place, many)
     fill = array.fill_value
     if missing and fill == fill:
         at = int(values.searchsorted(fill))
@@ -219,6 +226,16 @@ def unique_counts(x: Any, /) -> Any:
         values = np.append(values, np.full(missing, fill))
         counts = np.append(counts, np.ones(missing, counts.dtype))
     return UniqueCounts(array_of(values), array_of(counts))
+
+
+def _counted(array: Any) -> tuple[Any, Any]:
+    """The stored elements other than padding, and how often each is in turn, if not once. A run is
+    one element, unless there are NaN, which differ from each other."""
+    if has_runs(array):
+        found = runs_of(array)
+        if not (found.values != found.values).any():
+            return found.values, found.stops - found.starts
+    return coordinates(array)[2], None
 
 
 def unique_inverse(x: Any, /) -> Any:
@@ -284,6 +301,8 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     array, wanted = array_operand(x1), _sorted(x2)
     if is_dense(array) or array.ndim == 0:
         return array_of(np.asarray(np.isin(array.to_numpy(), wanted, invert=invert)))
+    if has_structure(array):
+        return mapped(array, lambda values: np.isin(values, wanted, invert=invert))
     shape, coords, values = coordinates(array)
     fill = bool(_among(np.asarray([array.fill_value]), wanted)[0])
     (kept,) = (_among(values, wanted) != fill).nonzero()
