@@ -62,19 +62,30 @@ def has_structure(array: Any) -> bool:
 
 
 _structured: dict[Any, bool] = {}
-FEW = 4
-"""So many segments are joined by one kernel."""
+FEW, MERGED = 4, 2
+"""So many segments are joined by one kernel: fewer where their outer dimensions are merged, which
+takes code for each subset of the arrays."""
 
 
 def joined(segments: Sequence[Segment], place: int, dtype: np.dtype[Any], fill: Any) -> Any:
     """The segments one after another along dimension ``place``, as an array with this fill: at
     least one is of an array, and all have the same other dimensions."""
+    few = MERGED if any(_is_merged(x.array, place) for x in segments) else FEW
     while len(segments) > 1:
         segments = [
-            _joined_few(segments[k : k + FEW], place, dtype, fill)
-            for k in range(0, len(segments), FEW)
+            _joined_few(segments[k : k + few], place, dtype, fill)
+            for k in range(0, len(segments), few)
         ]
     return segments[0].array
+
+
+def _is_merged(array: Any, place: int) -> bool:
+    """Whether a dimension that is stored outside of ``place`` is not dense."""
+    if not hasattr(array, "signature") or is_dense(array):
+        return False
+    found = stored(array)
+    levels = levels_of(found.source) or ()
+    return any(level.layout != "dense" for level in levels[: found.axes.index(place)])
 
 
 def _joined_few(
