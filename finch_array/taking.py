@@ -6,6 +6,7 @@ Elements that are stored one by one are chosen by their coordinates instead (``i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def _remember(key: Any, plan: Plan) -> Plan:
 
 
 def _plan(
-    array: Any, name: str, own: list[Expr], loops: Indices, place: int, numbers: Indices
+    array: Any, name: str, own: Sequence[Expr], loops: Indices, place: int, numbers: Indices
 ) -> Plan:
     """The plan of ``out[loops] = array[own]``, where the elements along loop ``place`` are any of
     those of the array."""
