@@ -216,11 +216,13 @@ def _with_new(array: Any, new: Sequence[int]) -> Any:
 def _advanced(array: Any, parts: Parts) -> Any:
     """Integer arrays: stored elements are chosen by their coordinates; where every element is
     stored, those at the coordinates of the result are gathered."""
-    if has_structure(array) and not parts.new:
+    structured = has_structure(array)
+    if structured and not parts.new:
         vectors = [k for k, x in enumerate(parts.items) if x.__class__ is not slice]
         if len(vectors) == 1 and parts.items[vectors[0]].ndim == 1:
             return _taken(array, parts.items, vectors[0])
-    if has_gaps(array):
+    scattered = all(x.__class__ is not slice for x in parts.items)
+    if has_gaps(array) and not (structured and scattered):
         return _chosen(array, parts)
     grids, shape = positions(parts, array.shape)
     return array_of(gathered(array, [g.reshape(-1) for g in grids]).reshape(shape))
@@ -341,6 +343,8 @@ def gathered(array: Any, indices: Sequence[Any]) -> Any:
     """The elements of an array at coordinates, one array of them for each dimension, in order."""
     if not len(indices[0]):
         return np.zeros(0, array.dtype)
+    if has_structure(array):
+        return taking.elements(array, indices)
     shape, coords, values = coordinates(array)
     result = np.full(len(indices[0]), array.fill_value, array.dtype)
     if len(values):

@@ -1,5 +1,5 @@
-"""Subarrays at integers along a dimension, and diagonals, by kernels that keep how an array is
-stored: ``out[i, k] = A[i, indices[k]]``.
+"""Subarrays at integers along a dimension, elements at coordinates, and diagonals, by kernels:
+``out[i, k] = A[i, indices[k]]``. They keep runs, blocks and bands.
 
 Elements that are stored one by one are chosen by their coordinates instead (``indexing``).
 """
@@ -44,6 +44,26 @@ def taken(array: Any, indices: Any, place: int) -> Any:
     sizes = dict(zip(letters(array.ndim), shape, strict=True))
     ready = plan.ready(sizes, tuple([n.bit_length() for n in shape]))
     return as_seen(ready([found.source, vector]), found.axes)
+
+
+def elements(array: Any, indices: Sequence[Any]) -> Any:
+    """The elements of an array at coordinates within bounds, one vector of them for each
+    dimension: a NumPy array."""
+    found = stored(array)
+    key = ("elements", found.axes, found.source.signature, hub().generation)
+    plan = _plans.get(key)
+    if plan is None:
+        own = [Access(f"x{axis}", (Index("i0"),)) for axis in found.axes]
+        value = Access("a", tuple(own))
+        store = Loop(Index("i0"), None, Update(programs.access("out", ("i0",)), None, value))
+        body = Sequential((Declare("out", Literal(array.fill_value, array.dtype)), store))
+        params = ("out", "a", *[f"x{axis}" for axis in range(array.ndim)])
+        format = structures.dense_levels(1, structures.leaf_for(array.fill_value, array.dtype))
+        program = Program("elements", params, body, (), ("out",))
+        plan = _remember(key, plan_of(program, ("i0",), format))
+    vectors = [array_of(np.ascontiguousarray(index, np.intp)) for index in indices]
+    ready = plan.ready({"i0": len(indices[0])}, None)
+    return ready([found.source, *vectors]).to_numpy()
 
 
 def diagonal(array: Any, offset: int, length: int) -> Any:
@@ -117,4 +137,4 @@ def _format(array: Any, name: str, loops: Indices, place: int) -> Format:
     return structures.nested(kinds, levels, leaf)
 
 
-__all__ = ["diagonal", "taken"]
+__all__ = ["diagonal", "elements", "taken"]
