@@ -148,7 +148,7 @@ def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any
         whole = start == 0 and stop == n
         bounds.append(None if whole else (start, stop) if start < stop else (0, 0))
         steps.append(step)
-    found: Any = WindowTensor(tensor, tuple(bounds)) if any(bounds) else tensor
+    found: Any = WindowTensor.of_valid(tensor, tuple(bounds)) if any(bounds) else tensor
     return StrideTensor(found, tuple(steps)) if any(step != 1 for step in steps) else found
 
 

@@ -53,6 +53,17 @@ class WindowTensor(WrapperTensor):
         super().__init__(tensor, key, tuple([x for b in bounds if b is not None for x in b]))
         self._check()
 
+    @classmethod
+    def of_valid(cls, tensor: Any, bounds: tuple[Bounds | None, ...]) -> WindowTensor:
+        """A window of a tensor or wrapper by bounds that are known to be within it."""
+        self = cls.__new__(cls)
+        self.tensor, self.bounds = tensor, bounds
+        self.key = tuple([bound is not None for bound in bounds])
+        self.scalars = tuple([x for b in bounds if b is not None for x in b])
+        self.nscalars = len(self.scalars)
+        self.sign()
+        return self
+
     def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
         rest = iter(scalars)
         parts = (None if b is None else (next(rest), next(rest)) for b in self.bounds)
