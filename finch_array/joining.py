@@ -7,6 +7,7 @@ What is stored as single elements is joined by its coordinates instead, which ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -95,10 +96,10 @@ def _joined_few(
     if len(segments) == 1:
         return segments[0]
     arrays = [x.array for x in segments]
-    first = next(x for x in arrays if hasattr(x, "signature") and not is_dense(x))
+    first = min([x for x in arrays if hasattr(x, "signature")], key=is_dense)
     axes = stored(first).axes
     sources: list[Any] = []
-    parts: list[Any] = []  # for each segment, its place among the sources and shift, or its number
+    parts: list[Any] = []  # of a segment: the place, axes and shift of its source, or its number
     sizes = {f"n_i{k}": n for k, n in enumerate(first.shape) if k != place}
     end = 0
     for k, (x, array) in enumerate(zip(segments, arrays, strict=True)):
@@ -107,7 +108,8 @@ def _joined_few(
             if known is None:
                 sources.append(_along(array, axes))
             at = len(sources) - 1 if known is None else parts[known][0]
-            parts.append((at, end != x.start))
+            own = stored(array).axes if is_dense(array) else axes
+            parts.append((at, own, end != x.start))
             sizes[f"s{k}"] = end - x.start
         else:
             parts.append(np.asarray(array, dtype).tobytes())
@@ -159,12 +161,9 @@ def _plan(
     bodies: list[Stmt] = []
     numbers: dict[str, None] = {}
     for k, (part, array) in enumerate(zip(parts, arrays, strict=True)):
-        own: list[str | None] = list(loops)
         if isinstance(part, tuple):
-            source, shifted = part
-            if is_dense(array):
-                own = [names[axis] for axis in stored(array).axes]
-            value: Expr = programs.access(f"a{source}", own)
+            source, own, shifted = part
+            value: Expr = programs.access(f"a{source}", [names[axis] for axis in own])
             if array.dtype != dtype:
                 value = Cast(value, dtype)
             if shifted:
@@ -200,7 +199,7 @@ def _greatest(ends: Sequence[Expr]) -> Expr:
     """Where a segment begins: behind all those before it, as the compiler is to see."""
     if not ends:
         return Literal(0, int)
-    return ends[0] if len(ends) == 1 else Call(prim.maximum_, tuple(ends))
+    return reduce(lambda found, end: Call(prim.maximum_, (found, end)), ends)
 
 
 def _shifted(value: Expr, name: str, by: str) -> Expr:

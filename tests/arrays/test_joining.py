@@ -199,3 +199,14 @@ def test_random_arrays_on_the_interpreter(seed, monkeypatch):
     monkeypatch.setattr(assignment, "LARGE", 0)
     A, a = drawn(rng, SHAPES[seed % len(SHAPES)])
     checked(rng, A, a)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_dense_arrays_beside_runs(axis):
+    a, d = np.tile(ROWS, (1, 1))[:, :5], np.arange(25.0).reshape(5, 5)
+    A, D = Tensor(Dense(RunList(ELEMENT)), a), fa.asarray(d)
+    for arrays, wanted in (
+        ([D, D, D, D, A], [d, d, d, d, a]), ([A, D], [a, d]), ([A, D.T], [a, d.T]),
+        ([D, A, D.T], [d, a, d.T]), ([A.T, D, D.T], [a.T, d, d.T]),
+    ):  # fmt: skip
+        same(fa.concat(arrays, axis=axis), np.concatenate(wanted, axis))
