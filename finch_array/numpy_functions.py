@@ -12,6 +12,7 @@ import numpy as np
 from finch_array import cumulative, searching
 from finch_array import functions as fn
 from finch_array import reductions as red
+from finch_array.assignment import setitem
 from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
@@ -22,6 +23,7 @@ from finch_array.manipulation import atleast_nd, moveaxis, permute_dims, squeeze
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
+from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.tensor import Tensor, checked_shape
 
@@ -161,8 +163,11 @@ def along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the bin of each element."""
+    """The number of the bin of each element. Raises ``DimensionMismatch`` unless ``bins`` is a
+    vector."""
     edges = np.asarray(bins)
+    if edges.ndim != 1:
+        raise DimensionMismatch(f"the bins of digitize are a vector, not of shape {edges.shape}")
     return searching.mapped(array_of(x), lambda values: np.digitize(values, edges, right))
 
 
@@ -174,10 +179,15 @@ def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = Fals
 def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """``x`` with finite numbers in the place of NaN and infinities."""
-    return searching.mapped(
+    """``x`` with finite numbers in the place of NaN and infinities; ``copy=False``: ``x`` itself,
+    which has them in its format."""
+    found = searching.mapped(
         array_of(x), lambda values: np.nan_to_num(values, True, nan, posinf, neginf)
     )
+    if copy:
+        return found
+    setitem(x, ..., found)
+    return x
 
 
 def histogram(

@@ -3,6 +3,7 @@ array namespace (``interface.array_namespace``), which is looked up when it is c
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -167,7 +168,7 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
         """The elements rounded, to even ones from the middle; of an array without dimensions a
         number, as of NumPy's scalars."""
         if self.ndim:
-            return array_method("round")(self, digits or 0)
+            return array_method("round")(self, operator.index(digits or 0))
         return round(array_method("item")(self), digits)
 
     __bool__, __int__, __float__ = _method("as_bool"), _method("as_int"), _method("as_float")

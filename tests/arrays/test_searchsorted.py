@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from array_support import MATRICES, fa, same, tensor
 
-from finch_core import Tensor
+from finch_core import DimensionMismatch, Tensor
 from finch_levels import Dense, Element, RunList, SparseBand, SparseCOO, SparseHash, SparseList
 
 LEVELS = (Dense, SparseList, RunList, SparseBand, SparseHash)
@@ -49,3 +50,16 @@ def test_large_sparse_arrays_keep_their_levels():
     np.testing.assert_array_equal(
         fa.searchsorted(keys, np.array([-1.0, 0, 5, 9])).to_numpy(), [0, 0, n - 1, n - 1]
     )
+
+
+def test_numbers_in_the_place_of_nan():
+    a = np.array([[0, np.nan, 2], [np.inf, 0, 0]])
+    for A in (fa.asarray(sp.csr_array(a)), fa.asarray(a.copy()), fa.asarray(sp.csr_array(a.T)).T):
+        same(np.nan_to_num(A, nan=7.0), np.nan_to_num(a, nan=7.0))
+        same(A, a)
+        assert np.nan_to_num(A, copy=False) is A
+        same(A, np.nan_to_num(a))
+    with pytest.raises(DimensionMismatch, match="bins of digitize are a vector"):
+        np.digitize(fa.asarray(a), np.ones((2, 2)))
+    with pytest.raises(TypeError, match="integer"):
+        round(fa.asarray(a), "x")
