@@ -13,7 +13,7 @@ from finch_array.elementwise import check_range
 from finch_array.functions import dtype_of
 from finch_array.indexing import _plain, getitem, is_mask, keys_of, positions, true_places
 from finch_array.indices import Parts, parts_of
-from finch_array.joining import Segment, has_structure, joined
+from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
@@ -83,16 +83,11 @@ def _check_dtype(array: Any, value: Any) -> None:
         raise TypeError(f"a value of {found} does not fit in an array of {array.dtype}")
 
 
-LARGE = 1 << 20
-"""Arrays of more elements that are stored as runs or blocks are assigned to by kernels, in time
-proportional to these. Coordinates of fewer elements take less time than to compile kernels."""
-
-
 def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     shape = array.shape
     fill, masked = array.fill_value, is_mask(index, array)
     parts = None if masked else parts_of(index, shape)
-    if math.prod(shape) > LARGE and has_structure(array):
+    if math.prod(shape) > LARGE and has_structure(array):  # else coordinates take less time
         found = _as_stored(array, index, parts, value)
         if found is not None:
             replace(array, found)

@@ -13,7 +13,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import shape_of
-from finch_array.joining import has_structure
+from finch_array.joining import moves_in_pieces
 from finch_array.leaves import with_leaf
 from finch_array.operands import NUMBERS, array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
@@ -316,7 +316,7 @@ def _triangle(x: Any, low: int, high: int) -> Any:
         n, m = array.shape[-2:]
         kept = inside(np.arange(n)[:, None], np.arange(m))
         return array_of(np.where(kept, array.to_numpy(), zero))
-    if has_structure(array) or not alike(array.fill_value, zero):
+    if moves_in_pieces(array) or not alike(array.fill_value, zero):
         return fn.where(BandMask(low, high), array, zero)
     shape, coords, values = coordinates(array)
     (kept,) = inside(coords[-2], coords[-1]).nonzero()

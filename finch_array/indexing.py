@@ -16,7 +16,7 @@ import numpy as np
 from finch_array import taking
 from finch_array.axes import axis_of
 from finch_array.indices import APART, Parts, checked_item, parts_of
-from finch_array.joining import has_structure
+from finch_array.joining import moves_in_pieces
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
@@ -216,7 +216,7 @@ def _with_new(array: Any, new: Sequence[int]) -> Any:
 def _advanced(array: Any, parts: Parts) -> Any:
     """Integer arrays: stored elements are chosen by their coordinates; where every element is
     stored, those at the coordinates of the result are gathered."""
-    structured = has_structure(array)
+    structured = moves_in_pieces(array)
     if structured and not parts.new:
         vectors = [k for k, x in enumerate(parts.items) if x.__class__ is not slice]
         if len(vectors) == 1 and parts.items[vectors[0]].ndim == 1:
@@ -343,7 +343,7 @@ def gathered(array: Any, indices: Sequence[Any]) -> Any:
     """The elements of an array at coordinates, one array of them for each dimension, in order."""
     if not len(indices[0]):
         return np.zeros(0, array.dtype)
-    if has_structure(array):
+    if moves_in_pieces(array):
         return taking.elements(array, indices)
     shape, coords, values = coordinates(array)
     result = np.full(len(indices[0]), array.fill_value, array.dtype)

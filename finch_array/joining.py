@@ -6,6 +6,7 @@ What is stored as single elements is joined by its coordinates instead, which ne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -17,7 +18,7 @@ from finch_array.operands import MOST, is_dense, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.ready import Ready, warn_if_dense
 from finch_array.requests import letters
-from finch_array.run import as_seen, reordered
+from finch_array.run import as_seen, reordered, sorted_tensor
 from finch_array.written_plans import plan_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -63,6 +64,20 @@ def has_structure(array: Any) -> bool:
 
 
 _structured: dict[Any, bool] = {}
+DEEP, LARGE = 2, 1 << 20
+
+
+def moves_in_pieces(array: Any) -> bool:
+    """Whether an array is joined, cut and moved by kernels: it ``has_structure``, and no more than
+    ``DEEP`` levels that are not dense, for which kernels take seconds to compile, or more than
+    ``LARGE`` elements."""
+    if not has_structure(array):
+        return False
+    levels = levels_of(stored(array).source) or ()
+    deep = sum([level.layout != "dense" for level in levels]) > DEEP
+    return not deep or math.prod(array.shape) > LARGE
+
+
 FEW, MERGED = 4, 2
 """So many segments are joined by one kernel: fewer where their outer dimensions are merged, which
 takes code for each subset of the arrays."""
@@ -71,6 +86,11 @@ takes code for each subset of the arrays."""
 def joined(segments: Sequence[Segment], place: int, dtype: np.dtype[Any], fill: Any) -> Any:
     """The segments one after another along dimension ``place``, as an array with this fill: at
     least one is of an array, and all have the same other dimensions."""
+    shape = list(next(x.array for x in segments if hasattr(x.array, "signature")).shape)
+    shape[place] = sum([x.stop - x.start for x in segments])
+    if 0 in shape:
+        none = np.zeros(0, np.intp)
+        return sorted_tensor(tuple(shape), [none] * len(shape), np.zeros(0, dtype), fill)
     few = MERGED if any(_is_merged(x.array, place) for x in segments) else FEW
     while len(segments) > 1:
         segments = [
@@ -253,4 +273,4 @@ def _levels(array: Any, axes: tuple[int, ...]) -> tuple[Format, ...] | None:
     return levels_of(stored(array).source)
 
 
-__all__ = ["Segment", "has_structure", "joined"]
+__all__ = ["LARGE", "Segment", "has_structure", "joined", "moves_in_pieces"]

@@ -12,7 +12,7 @@ from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array import taking
 from finch_array.axes import axis_of
-from finch_array.joining import has_structure
+from finch_array.joining import moves_in_pieces
 from finch_array.operands import array_of, is_dense
 from finch_array.products import kron, matmul, matrix_transpose, outer, tensordot, vecdot
 from finch_array.reductions import array_operand
@@ -29,7 +29,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     length = max(0, min(n + min(offset, 0), m - max(offset, 0)))
     if is_dense(array):
         return array_of(np.ascontiguousarray(np.diagonal(array.to_numpy(), offset, -2, -1)))
-    if has_structure(array):
+    if moves_in_pieces(array):
         return taking.diagonal(array, offset, length)
     shape, coords, values = coordinates(array)
     rows, columns = coords[-2:]

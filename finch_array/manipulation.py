@@ -11,7 +11,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
-from finch_array.joining import Segment, has_structure, joined
+from finch_array.joining import Segment, joined, moves_in_pieces
 from finch_array.leaves import relabelled
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, settled, stored
 from finch_array.requests import Request, letters
@@ -103,7 +103,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
         return array_of(np.asarray(array.to_numpy().reshape(wanted)))
     if _nontrivial(array.shape) == _nontrivial(wanted):
         made = with_units(array, wanted)
-        if made is None and has_structure(array):
+        if made is None and moves_in_pieces(array):
             made = _without_units(array, wanted)
         if made is not None:
             return made
@@ -261,7 +261,9 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
     first = given[0].shape
     length = len(given) if new else sum([x.shape[place] for x in given])
     shape = checked_shape((*first[:place], length, *first[place + (not new) :]), len(first) + new)
-    if len(given) > 1 and any(_is_joined_as_stored(x, fill) for x in sparse):
+    if any(_is_joined_as_stored(x, fill) for x in sparse):
+        if len(given) == 1 and not new:
+            return fn.copied(given[0])
         arrays = [expand_dims(x, axis=place) for x in given] if new else given
         return joined([Segment.whole(x, place) for x in arrays], place, dtype, fill)
     parts, values, start = [], [], 0
@@ -284,7 +286,7 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
 def _is_joined_as_stored(array: Any, fill: Any) -> bool:
     """Whether the coordinates of an array would lose how it is stored, or have all its elements, in
     an array with this fill."""
-    return has_structure(array) or (has_gaps(array) and not _alike(array.fill_value, fill))
+    return moves_in_pieces(array) or (has_gaps(array) and not _alike(array.fill_value, fill))
 
 
 def with_fill(array: Any, fill: Any) -> Any:
@@ -360,7 +362,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     by = _shifts(shift, 0, 1) if axis is None else _shifts(shift, axis, array.ndim)
     if is_dense(array):
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
-    if len(by) == array.ndim and has_structure(array):
+    if len(by) == array.ndim and moves_in_pieces(array):
         return _rolled_as_stored(array, by)
     shape, coords, values = coordinates(array)
     if axis is None:
@@ -373,12 +375,13 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 
 def _rolled_as_stored(array: Any, by: Sequence[int]) -> Any:
+    found = array
     for k, (move, n) in enumerate(zip(by, array.shape, strict=True)):
         start = n - move % n if n else 0
         if start % max(n, 1):
-            halves = [Segment(array, start, n), Segment(array, 0, start)]
-            array = joined(halves, k, array.dtype, array.fill_value)
-    return array
+            halves = [Segment(found, start, n), Segment(found, 0, start)]
+            found = joined(halves, k, array.dtype, array.fill_value)
+    return fn.copied(array) if found is array else found
 
 
 def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:
@@ -414,7 +417,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
         return array_of(np.repeat(array.to_numpy(), counts, place))
     if _is_number(counts) and place == array.ndim - 1 and has_runs(array):
         return stretched(runs_of(array), int(counts.flat[0]))
-    if _is_number(counts) and not has_structure(array):
+    if _is_number(counts) and not moves_in_pieces(array):
         return _each_repeated(array, place, int(counts.flat[0]))
     places = np.repeat(np.arange(array.shape[place]), counts)
     from finch_array.indexing import take
@@ -453,7 +456,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     if all(n == 1 for n in times):
         return fn.copied(array)
     if min(times) > 0 and not is_dense(array):
-        return (_tiled_as_stored if has_structure(array) else _tiled)(array, times)
+        return (_tiled_as_stored if moves_in_pieces(array) else _tiled)(array, times)
     for axis, n in enumerate(times):
         if n != 1:
             array = (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from array_support import LEVELS, fa, same
 
-from finch_array import assignment
+from finch_array import assignment, joining
 from finch_array.joining import has_structure
 from finch_array.operands import stored
 from finch_core import Tensor
@@ -116,6 +116,22 @@ def test_large_runs_take_little_memory():
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
 
 
+def test_results_have_memory_of_their_own():
+    A = Tensor(SparseRunList(ELEMENT), ROWS[0])
+    same_length = (fa.roll(A, 0), fa.roll(A, 12), np.pad(A, 0), fa.concat([A]), fa.tile(A, 1))
+    for found in (*same_length, fa.repeat(A, 1), fa.expand_dims(A, axis=0)):
+        assert not any(np.shares_memory(x, y) for x in found.arrays for y in A.arrays)
+
+
+def test_deep_levels_are_joined_by_coordinates_where_these_are_few():
+    deep = SparseList(SparseList(SparseRunList(ELEMENT)))
+    A = Tensor(deep, np.ones((2, 3, 4)))
+    assert has_structure(A)
+    assert not joining.moves_in_pieces(A)
+    same(fa.tile(A, (0, 2, 1)), np.tile(np.ones((2, 3, 4)), (0, 2, 1)))
+    assert joining.moves_in_pieces(fa.zeros((2, 3, 10**6), format=deep))
+
+
 # -- random ones beside NumPy's ---------------------------------------------------------------
 
 
@@ -197,6 +213,8 @@ def test_random_arrays_on_the_interpreter(seed, monkeypatch):
     monkeypatch.setenv("FINCH_BACKEND", "interpreter")
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(assignment, "LARGE", 0)
+    if seed % 2:  # as if they were so large that kernels are worth compiling for any levels
+        monkeypatch.setattr(joining, "LARGE", -1)
     A, a = drawn(rng, SHAPES[seed % len(SHAPES)])
     checked(rng, A, a)
 
