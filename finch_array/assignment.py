@@ -16,7 +16,7 @@ from finch_array.indices import Parts, parts_of
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
-from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
+from finch_array.operands import NUMBERS, array_of, is_dense, operand, settled, stored
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.ir.operators import alike
@@ -118,7 +118,7 @@ def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> An
     if parts is None:
         if not isinstance(value, NUMBERS):
             return None
-        return fn.where(index, array.dtype.type(value), array)
+        return fn.where(array_of(index), array.dtype.type(value), array)
     if any(x.__class__ is np.ndarray for x in parts.items):
         return None
     spans = [
@@ -131,7 +131,7 @@ def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> An
         part = [len(s) for s, x in zip(spans, parts.items, strict=True) if not isinstance(x, int)]
         for place in parts.new:
             part.insert(place, 1)
-        value = reshape(_spread(value, tuple(part)), tuple(map(len, spans)))
+        value = reshape(_spread(settled(value), tuple(part)), tuple(map(len, spans)))
     return _boxed(array, spans, value, 0) if all(spans) else array
 
 

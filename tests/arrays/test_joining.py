@@ -123,6 +123,17 @@ def test_results_have_memory_of_their_own():
         assert not any(np.shares_memory(x, y) for x in found.arrays for y in A.arrays)
 
 
+def test_lazy_arrays(monkeypatch):
+    monkeypatch.setattr(assignment, "LARGE", 0)
+    A, a = Tensor(Dense(RunList(ELEMENT)), ROWS), ROWS.copy()
+    L = fa.lazy(A.copy())
+    A[1:3], a[1:3] = L[:2] * 2, ROWS[:2] * 2
+    A[L > 2], a[ROWS > 2] = 5.0, 5.0
+    same(A, a)
+    same(fa.concat([L, A]), np.concatenate([ROWS, a]))
+    same(L[np.array([1, 0])], ROWS[[1, 0]])
+
+
 def test_deep_levels_are_joined_by_coordinates_where_these_are_few():
     deep = SparseList(SparseList(SparseRunList(ELEMENT)))
     A = Tensor(deep, np.ones((2, 3, 4)))
