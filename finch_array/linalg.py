@@ -3,6 +3,7 @@ is refused, not made dense."""
 
 from __future__ import annotations
 
+import operator
 from collections import namedtuple
 from typing import Any
 
@@ -24,7 +25,7 @@ from finch_core.runtime.tensor import Tensor
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """Diagonal ``offset`` of matrices, as the last dimension of an array with one dimension less.
     Raises ``DimensionMismatch`` for fewer than two dimensions."""
-    array = _matrices(x)
+    array, offset = _matrices(x), operator.index(offset)
     n, m = array.shape[-2:]
     length = max(0, min(n + min(offset, 0), m - max(offset, 0)))
     if is_dense(array):

@@ -212,7 +212,7 @@ def checked(rng, A, a):
             right(old, was)
     if a.ndim >= 2:
         k = int(rng.integers(-4, 5))
-        right(fa.linalg.diagonal(A, offset=k), np.diagonal(a, k, -2, -1))
+        right(fa.linalg.diagonal(A, offset=np.int64(k)), np.diagonal(a, k, -2, -1))
         right(fa.tril(A, k=k), np.tril(a, k))
 
 
