@@ -29,6 +29,7 @@ from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Sieve, Stmt, Update
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import frozen
+from finch_core.runtime.tensor import checked_shape
 
 
 @frozen(eq=False)
@@ -98,6 +99,48 @@ def joined(segments: Sequence[Segment], place: int, dtype: np.dtype[Any], fill: 
             for k in range(0, len(segments), few)
         ]
     return segments[0].array
+
+
+def rolled(array: Any, by: Sequence[int]) -> Any:
+    """A sparse array whose elements move by so many indices of each dimension, not 0 of all; those
+    that leave come in at the other end."""
+    dtype, fill = array.dtype, array.fill_value
+    for k, (move, n) in enumerate(zip(by, array.shape, strict=True)):
+        if move:
+            start = n - move % n if n else 0
+            array = joined([Segment(array, start, n), Segment(array, 0, start)], k, dtype, fill)
+    return array
+
+
+def tiled(array: Any, times: Sequence[int]) -> Any:
+    """A sparse array repeated along each dimension, once at least, and along one more often."""
+    checked_shape([m * n for m, n in zip(array.shape, times, strict=True)], array.ndim)
+    dtype, fill = array.dtype, array.fill_value
+
+    def one_behind_another(arrays: Sequence[Any], axis: int) -> Any:
+        return joined([Segment.whole(x, axis) for x in arrays], axis, dtype, fill)
+
+    for axis, n in enumerate(times):
+        parts = []  # copies in twice as many repetitions each time
+        while n:
+            if n % 2:
+                parts.append(array)
+            n //= 2
+            if n:
+                array = one_behind_another([array, array], axis)
+        array = one_behind_another(parts, axis)
+    return array
+
+
+def framed(array: Any, widths: Sequence[Sequence[int]], value: Any) -> Any:
+    """A sparse array with a number around it: so often before and after each dimension, and once
+    at least."""
+    dtype, fill = array.dtype, array.fill_value
+    for k, (before, after) in enumerate(widths):
+        whole = Segment.whole(array, k)
+        around = [Segment(value, 0, before), whole, Segment(value, 0, after)]
+        array = joined(around if before or after else [whole], k, dtype, fill)
+    return array
 
 
 def _is_merged(array: Any, place: int) -> bool:
@@ -273,4 +316,6 @@ def _levels(array: Any, axes: tuple[int, ...]) -> tuple[Format, ...] | None:
     return levels_of(stored(array).source)
 
 
-__all__ = ["LARGE", "Segment", "has_structure", "joined", "moves_in_pieces"]
+__all__ = [
+    "LARGE", "Segment", "framed", "has_structure", "joined", "moves_in_pieces", "rolled", "tiled",
+]  # fmt: skip

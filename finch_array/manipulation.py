@@ -11,7 +11,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
-from finch_array.joining import Segment, joined, moves_in_pieces
+from finch_array.joining import Segment, joined, moves_in_pieces, rolled, tiled
 from finch_array.leaves import relabelled
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, settled, stored
 from finch_array.requests import Request, letters
@@ -363,7 +363,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     if is_dense(array):
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
     if len(by) == array.ndim and moves_in_pieces(array):
-        return _rolled_as_stored(array, by)
+        return rolled(array, by) if any(by) else fn.copied(array)
     shape, coords, values = coordinates(array)
     if axis is None:
         check_size(shape)
@@ -372,16 +372,6 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     else:
         coords = [_rolled(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)]
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
-
-
-def _rolled_as_stored(array: Any, by: Sequence[int]) -> Any:
-    found = array
-    for k, (move, n) in enumerate(zip(by, array.shape, strict=True)):
-        start = n - move % n if n else 0
-        if start % max(n, 1):
-            halves = [Segment(found, start, n), Segment(found, 0, start)]
-            found = joined(halves, k, array.dtype, array.fill_value)
-    return fn.copied(array) if found is array else found
 
 
 def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:
@@ -456,7 +446,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     if all(n == 1 for n in times):
         return fn.copied(array)
     if min(times) > 0 and not is_dense(array):
-        return (_tiled_as_stored if moves_in_pieces(array) else _tiled)(array, times)
+        return (tiled if moves_in_pieces(array) else _tiled)(array, times)
     for axis, n in enumerate(times):
         if n != 1:
             array = (
@@ -464,20 +454,6 @@ def tile(x: Any, repetitions: Any, /) -> Any:
                 if n
                 else array[(slice(None),) * axis + (slice(0, 0),)]
             )
-    return array
-
-
-def _tiled_as_stored(array: Any, times: Sequence[int]) -> Any:
-    checked_shape([m * n for m, n in zip(array.shape, times, strict=True)], array.ndim)
-    for axis, n in enumerate(times):
-        parts = []  # copies in twice as many repetitions each time
-        while n:
-            if n % 2:
-                parts.append(array)
-            n //= 2
-            if n:
-                array = _joined([array, array], axis, array.dtype)
-        array = parts[0] if len(parts) == 1 else _joined(parts, axis, array.dtype)
     return array
 
 

@@ -16,7 +16,7 @@ from finch_array.assignment import setitem
 from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
-from finch_array.joining import Segment, joined, moves_in_pieces
+from finch_array.joining import framed, moves_in_pieces
 from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
 from finch_array.manipulation import atleast_nd, moveaxis, permute_dims, squeeze
@@ -126,23 +126,12 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
     shape = checked_shape(shape, array.ndim)
     value = np.asarray(constant_values).astype(array.dtype)[()]
     if moves_in_pieces(array) or not same(value, array.fill_value):
-        return _framed_as_stored(array, widths, value)
+        return framed(array, widths, value) if any(map(any, widths)) else fn.copied(array)
     _, coords, values = coordinates(array)
     for coord, (before, _) in zip(coords, widths, strict=True):
         coord += before
     in_order = array.__class__ is Tensor
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,), in_order=in_order)
-
-
-def _framed_as_stored(array: Any, widths: list[list[int]], value: Any) -> Any:
-    """A sparse array with a number around it: ``widths`` before and after each dimension."""
-    for k, (before, after) in enumerate(widths):
-        around = [
-            Segment(value, 0, before), Segment.whole(array, k), Segment(value, 0, after)
-        ]  # fmt: skip
-        if before or after:
-            array = joined(around, k, array.dtype, array.fill_value)
-    return array if any(map(any, widths)) else fn.copied(array)
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_array import structures
 from finch_array.operands import kinds_of, stored
 from finch_array.run import is_short
 from finch_core.interface.level import Format
@@ -15,7 +16,7 @@ from finch_core.interface.structure import Pieces
 from finch_core.records import evolve, frozen
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.tensor import Tensor, checked_shape
-from finch_levels import Dense, Element, SparseList, SparseRunList
+from finch_levels import Dense, SparseList, SparseRunList
 
 
 @frozen(eq=False)
@@ -116,7 +117,7 @@ def _tensor(runs: Runs) -> Tensor:
 
 
 def _format(dense: Sequence[bool], fill: Any, dtype: Any) -> Format:
-    format: Format = SparseRunList(Element(fill, dtype))
+    format: Format = SparseRunList(structures.leaf_for(fill, dtype))
     for level in reversed(dense):
         format = Dense(format) if level else SparseList(format)
     return format

@@ -42,6 +42,7 @@ from finch_core.symbolic.simplifier import Simplifier
 DENSE = Structure(Pieces.BLOCKS, gaps=False)
 
 LISTED = Structure(Pieces.POINTS)
+"""Single elements, with gaps."""
 
 CONSTANT = Structure(Pieces.RUNS, gaps=False, single=True)
 """The structure along a dimension that an array does not have: one run."""

@@ -19,6 +19,7 @@ from finch_array.run import as_seen
 from finch_array.written_plans import plan_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.interface.structure import Structure
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Sieve, Stmt, Update
@@ -39,7 +40,8 @@ def taken(array: Any, indices: Any, place: int) -> Any:
         loops = tuple([names[axis] for axis in found.axes])
         at = Access("indices", (Index(names[place]),))
         own: list[Expr] = [Index(name) if name != names[place] else at for name in loops]
-        plan = _remember(key, _plan(array, "taken", own, loops, loops.index(names[place]), ()))
+        format = _taken_format(array, found.axes.index(place))
+        plan = _remember(key, _plan("taken", own, loops, format))
     shape = (*array.shape[:place], len(indices), *array.shape[place + 1 :])
     sizes = dict(zip(letters(array.ndim), shape, strict=True))
     ready = plan.ready(sizes, tuple([n.bit_length() for n in shape]))
@@ -81,7 +83,8 @@ def diagonal(array: Any, offset: int, length: int) -> Any:
             row if axis == first else column if axis == first + 1 else Index(names[axis])
             for axis in found.axes
         ]
-        plan = _remember(key, _plan(array, "diagonal", own, loops, len(kept), ("row", "column")))
+        format = _diagonal_format(array)
+        plan = _remember(key, _plan("diagonal", own, loops, format, ("row", "column", "n")))
     shape = (*array.shape[:first], length)
     sizes = dict(zip(letters(array.ndim), shape, strict=False))
     sizes |= {"row": max(-offset, 0), "column": max(offset, 0), "n": length}
@@ -98,43 +101,53 @@ def _remember(key: Any, plan: Plan) -> Plan:
 
 
 def _plan(
-    array: Any, name: str, own: Sequence[Expr], loops: Indices, place: int, numbers: Indices
+    name: str, own: Sequence[Expr], loops: Indices, format: Format, numbers: Indices = ()
 ) -> Plan:
-    """The plan of ``out[loops] = array[own]``, where the elements along loop ``place`` are any of
-    those of the array."""
-    format = _format(array, name, loops, place)
-    fill = format.fill_value
-    value = Access("a", tuple(own))
-    store: Stmt = Update(programs.access("out", loops), None, value)
+    """The plan of ``out[loops] = a[own]``: of ``indices``, or for so many ``n`` of the last loop as
+    is the last of some ``numbers``."""
+    fill, extent = format.fill_value, None
+    store: Stmt = Update(programs.access("out", loops), None, Access("a", tuple(own)))
     if any(level.structure.gaps for level in format.levels()[:-1]):
-        store = Sieve(programs.differs(value, fill, format.dtype), store)
-    given = numbers and loops[place]
+        store = Sieve(programs.differs(Access("a", tuple(own)), fill, format.dtype), store)
+    if numbers:
+        extent = Extent(Literal(0, int), Name(numbers[-1]))
     for loop in reversed(loops):
-        extent = Extent(Literal(0, int), Name("n")) if loop == given else None
-        store = Loop(Index(loop), extent, store)
-    extended = (*numbers, "n") if numbers else ()
-    params = ("out", "a", *(extended or ("indices",)))
+        store, extent = Loop(Index(loop), extent, store), None
+    params = ("out", "a", *(numbers or ("indices",)))
     body = Sequential((Declare("out", Literal(fill, format.dtype)), store))
-    return plan_of(Program(name, params, body, (), ("out",)), loops, format, extended)
+    return plan_of(Program(name, params, body, (), ("out",)), loops, format, numbers)
 
 
-def _format(array: Any, name: str, loops: Indices, place: int) -> Format:
-    """The format of the result: along ``place``, elements are not next to those that they are next
-    to in the array."""
-    found = stored(array)
-    kinds = [kinds_of(array)[axis] for axis in found.axes]
-    levels = [[level] for level in levels_of(found.source) or ()] or [[] for _ in kinds]
-    if name == "diagonal":
-        rest = [k for k, axis in enumerate(found.axes) if axis < array.ndim - 2]
-        both = [kinds[k] for k in range(array.ndim) if k not in rest]
-        pieces = max(kind.pieces for kind in both)
-        gaps = any(kind.gaps for kind in kinds)
-        kind = structures.LISTED if gaps else evolve(structures.DENSE, pieces=pieces)
-        kinds = [*[kinds[k] for k in rest], kind]
-        levels = [*[levels[k] for k in rest], []]
+def _taken_format(array: Any, place: int) -> Format:
+    """The format of subarrays along a dimension, the one stored at ``place``: elements that are
+    next to each other along it need not be so in the array."""
+    kinds, levels = _stored_kinds(array)
     kinds[place] = evolve(kinds[place], single=False, pads=False)
     leaf = structures.leaf_for(array.fill_value, array.dtype)
     return structures.nested(kinds, levels, leaf)
+
+
+def _diagonal_format(array: Any) -> Format:
+    """The format of diagonals: single elements, or runs where all elements are stored."""
+    kinds, levels = _stored_kinds(array)
+    rest = [k for k, axis in enumerate(stored(array).axes) if axis < array.ndim - 2]
+    last = structures.LISTED
+    if not any(kind.gaps for kind in kinds):
+        pieces = max(kind.pieces for k, kind in enumerate(kinds) if k not in rest)
+        last = evolve(structures.DENSE, pieces=pieces)
+    leaf = structures.leaf_for(array.fill_value, array.dtype)
+    return structures.nested(
+        [*[kinds[k] for k in rest], last], [*[levels[k] for k in rest], []], leaf
+    )
+
+
+def _stored_kinds(array: Any) -> tuple[list[Structure], list[list[Format]]]:
+    """The structure of each dimension of an array, in the order in which they are stored, and the
+    level, in a list, if it is known."""
+    found = stored(array)
+    kinds = kinds_of(array)
+    levels = [[level] for level in levels_of(found.source) or ()]
+    return [kinds[axis] for axis in found.axes], levels or [[] for _ in kinds]
 
 
 __all__ = ["diagonal", "elements", "taken"]

@@ -41,7 +41,7 @@ def with_units(array: Any, wanted: Sequence[int]) -> Any:
         own = (*[k for k, n in enumerate(wanted) if n == 1], *rest)
         shape = tuple([wanted[k] for k in own])
     ones = tuple([n == 1 for n in source.shape])
-    key = (source.signature, ones, tuple([n == 1 for n in shape]))
+    key = (source.signature, ones, tuple([n == 1 for n in shape]), hub().generation)
     if key not in _made:
         if len(_made) >= MOST:
             _made.clear()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from array_support import LEVELS, fa, same
 
-from finch_array import assignment, joining
+from finch_array import assignment, joining, run, taking
 from finch_array.joining import has_structure
 from finch_array.operands import stored
 from finch_core import Tensor
@@ -216,12 +216,16 @@ def checked(rng, A, a):
         right(fa.tril(A, k=k), np.tril(a, k))
 
 
+PLANS = {joining: ("_plans", "_calls"), taking: ("_plans",), run: ("_plans", "_quick")}
 SHAPES = [(5,), (4, 6), (3, 1), (0, 4), (4, 0), (1, 1), (2, 3, 4)]
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_arrays_on_the_interpreter(seed, monkeypatch):
     monkeypatch.setenv("FINCH_BACKEND", "interpreter")
+    for module, tables in PLANS.items():  # those made before may have been compiled in C
+        for table in tables:
+            monkeypatch.setattr(module, table, {})
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(assignment, "LARGE", 0)
     if seed % 2:  # as if they were so large that kernels are worth compiling for any levels
