@@ -32,13 +32,16 @@ def signatures(source: str) -> str:
     return "".join(text.removesuffix("\n{").replace("restrict ", "") + ";" for text in found)
 
 
-def built(source: Path, command: Sequence[str], declarations: str) -> tuple[FFI, Any]:
-    """The functions of a source file as a library, by the compiler and flags of ``command``."""
+def built(
+    source: Path, command: Sequence[str], declarations: str, libraries: Sequence[str] = ()
+) -> tuple[FFI, Any]:
+    """The functions of a source file as a library, by the compiler and flags of ``command``, which
+    has ``libraries`` behind the source."""
     ffi = FFI()
     ffi.cdef(declarations)
     with tempfile.TemporaryDirectory() as folder:
         target = str(Path(folder) / "hand.so")
-        line = [*command, "-fPIC", "-shared", str(source), "-o", target]
+        line = [*command, "-fPIC", "-shared", str(source), *libraries, "-o", target]
         done = subprocess.run(line, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{source.name} does not compile: {done.stderr[-500:]}")
@@ -46,11 +49,13 @@ def built(source: Path, command: Sequence[str], declarations: str) -> tuple[FFI,
 
 
 @cache
-def library(name: str, flags: tuple[str, ...] = TACO_FLAGS) -> tuple[FFI, Any]:
-    """The functions of ``bench/hand/<name>.c``, compiled with ``flags``."""
+def library(
+    name: str, flags: tuple[str, ...] = TACO_FLAGS, libraries: tuple[str, ...] = ()
+) -> tuple[FFI, Any]:
+    """The functions of ``bench/hand/<name>.c``, compiled with ``flags``, with other libraries."""
     source = HERE / f"{name}.c"
     command = [*toolchain.find().command, *flags]
-    return built(source, command, signatures(source.read_text()))
+    return built(source, command, signatures(source.read_text()), libraries)
 
 
 @cache

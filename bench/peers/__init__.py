@@ -29,13 +29,15 @@ MODULES = {
     "pyamg": "pyamg_",
     "sparse": "pydata_sparse",
     "finch-tensor": "finch_tensor",
+    "lagraph": "lagraph",
     "graphblas": "graphblas_",
     "igraph": "igraph_",
     "networkit": "networkit_",
     "opencv": "opencv",
     "skimage": "skimage_",
 }
-"""The module of each peer."""
+"""The module of each peer. LAGraph starts GraphBLAS, which python-graphblas finds started; the other
+way round it cannot."""
 
 
 @attrs.frozen
