@@ -36,8 +36,8 @@ MODULES = {
     "opencv": "opencv",
     "skimage": "skimage_",
 }
-"""The module of each peer. LAGraph starts GraphBLAS, which python-graphblas finds started; the other
-way round it cannot."""
+"""The module of each peer. LAGraph comes before python-graphblas, which finds GraphBLAS started; the
+other way round LAGraph refuses to start."""
 
 
 @attrs.frozen

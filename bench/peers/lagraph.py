@@ -31,9 +31,7 @@ def _headers() -> Path:
 
 HEADERS = _headers()
 _LINKED = ("-I", str(HEADERS), "-L/usr/local/lib", "-Wl,-rpath,/usr/local/lib")
-ffi, lib = library(
-    "lagraph", ("-std=gnu11", *KERNEL_FLAGS, *_LINKED), ("-llagraph", "-lgraphblas")
-)
+ffi, lib = library("lagraph", ("-std=gnu11", *KERNEL_FLAGS, *_LINKED), ("-llagraph", "-lgraphblas"))
 if lib.lagraph_start():
     raise ImportError("LAGraph does not start: another library has started GraphBLAS before it")
 
