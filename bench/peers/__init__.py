@@ -36,8 +36,8 @@ MODULES = {
     "opencv": "opencv",
     "skimage": "skimage_",
 }
-"""The module of each peer. LAGraph comes before python-graphblas, which finds GraphBLAS started; the
-other way round LAGraph refuses to start."""
+"""The module of each peer. LAGraph comes before python-graphblas, which finds GraphBLAS started;
+LAGraph itself refuses to start where it is."""
 
 
 @attrs.frozen
