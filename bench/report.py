@@ -155,7 +155,7 @@ def _ours(row: Mapping[str, Any]) -> dict[str, Any]:
         "by rule": best,
         "best in hindsight": f"{row['hindsight'].removeprefix('finch ')} {better:.2f}{made}",
         "conversion us": "" if converting is None else converting,
-        "pays after": "" if converting is None else after,
+        "pays after": after,
     }
 
 
@@ -164,8 +164,10 @@ IN_PLACE = "finch SparseList"
 
 
 def _after(row: Mapping[str, Any], converting: float | None) -> Any:
+    if converting is None:
+        return ""
     gain = row["us"].get(IN_PLACE, 0) - row["us"][row["best"]]
-    return math.ceil(converting / gain) if converting is not None and gain > 0 else "never"
+    return math.ceil(converting / gain) if gain > 0 else "never"
 
 
 def rows(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:

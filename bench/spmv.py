@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ from bench import data as real
 from bench import generators, peers
 from bench.races import Race, Target, over_taco
 from docs.examples import spmv_formats
-from finch_core import Tensor, asarray
 from finch_core.runtime.format_choice import Choice
-from finch_levels import Dense, Element, choose_format
+from finch_levels import Dense, choose_format
 
 
 def _with_gathers_too(times: float) -> tuple[Target, ...]:
@@ -33,7 +33,7 @@ TARGETS = {
 }
 NAMES = {"rows": "finch SparseList", "columns": "finch by columns", "symmetric": "finch symmetric"}
 FRESH = "finch fresh"
-"""What was chosen, with a result that is made anew in each call."""
+"""What was chosen, with a result that is made anew in each call (``np.empty``)."""
 ANEW = ("scipy", "mkl fresh", "graphblas", "sparse", "finch-tensor", "numpy dense")
 """The peers that make their result anew in each call."""
 COMPLEX = ("scipy", "mkl", "sparse")
@@ -82,43 +82,36 @@ def candidates(choice: Choice) -> dict[str, Any]:
     return found
 
 
-def ours(matrix: Any) -> tuple[dict[str, Any], Choice]:
-    """The example's ways and the formats that may do, by name; and what was chosen."""
+def ours(matrix: Any) -> tuple[dict[str, Any], dict[str, Any], Choice]:
+    """The example's ways and the formats that may do, by name; how those that convert the matrix
+    do it; and what was chosen."""
     choice = choose_format(matrix, pattern=True, symmetric=matrix.dtype.kind != "c")
-    chosen = label(choice.format, choice.symmetric)
     ways = spmv_formats.ways(matrix)
     del ways["chosen"]
-    if "symmetric" in ways:
-        ways["symmetric"].convert = lambda: spmv_formats._symmetric(matrix)
-    found = {NAMES[name]: run for name, run in ways.items()}
+    found = {NAMES[name]: way for name, way in ways.items()}
+    conversions = {NAMES["symmetric"]: lambda: spmv_formats._symmetric(matrix)}
     formats = candidates(choice)
     if not choice.symmetric:
-        formats[chosen] = choice.format
+        formats[label(choice.format)] = choice.format
     for name, format in formats.items():
         if name not in found:
-            found[name] = _converted(matrix, format)
-    return found, choice
-
-
-def _converted(matrix: Any, format: Any) -> Any:
-    A = spmv_formats.stored(matrix, format)
-
-    def run(y: Any, x: Any) -> Any:
-        return spmv_formats.by_rows(y, A, x)
-
-    run.convert = lambda: spmv_formats.stored(matrix, format)  # type: ignore[attr-defined]
-    return run
+            convert = partial(spmv_formats.stored, matrix, format)
+            found[name], conversions[name] = spmv_formats._rows(convert()), convert
+    return found, conversions, choice
 
 
 def race(name: str, matrix: Any, systems: Any, group: str = "") -> Race:
-    """Our ways against theirs on one matrix; what ``choose_format`` names is compared."""
+    """Our ways against theirs on one matrix; what ``choose_format`` names is compared. Calls are
+    bound, as those that are repeated on the same vectors are, and as those of C are."""
     zero = spmv_formats.zero(matrix)
     x = peers.aligned(np.random.default_rng(1).random(matrix.shape[1]).astype(zero.dtype))
-    ways, choice = ours(matrix)
+    ways, conversions, choice = ours(matrix)
     chosen = label(choice.format, choice.symmetric)
     chosen = chosen if chosen in ways else NAMES["rows"]
-    mine = {way: _bound(run, Tensor(Dense(Element(zero))), asarray(x)) for way, run in ways.items()}
-    mine[FRESH] = lambda: ways[chosen](Tensor(Dense(Element(zero))), asarray(x))
+    rows, dtype = matrix.shape[0], zero.dtype
+    mine = {way: run.bind(peers.aligned(np.empty(rows, dtype)), x) for way, run in ways.items()}
+    mine |= {way: peers.converted(mine[way], c) for way, c in conversions.items() if way in mine}
+    mine[FRESH] = lambda: ways[chosen](np.empty(rows, dtype), x)
     if matrix.dtype.kind == "c":
         systems = {name: systems[name] for name in COMPLEX if name in systems}
     theirs = peers.contenders(systems, "spmv", matrix, x)
@@ -129,12 +122,6 @@ def race(name: str, matrix: Any, systems: Any, group: str = "") -> Race:
         about=f"{chosen.removeprefix('finch ')}: {choice.why}", share=0.3 if group else 1.0,
         rule=chosen, fresh={peer: FRESH for peer in ANEW if peer in theirs},
     )  # fmt: skip
-
-
-def _bound(run: Any, y: Tensor, x: Any) -> Any:
-    bound = lambda: run(y, x)  # noqa: E731
-    convert = getattr(run, "convert", None)
-    return bound if convert is None else peers.converted(bound, convert)
 
 
 def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:

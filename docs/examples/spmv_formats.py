@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import attrs
 import numpy as np
 import scipy.io
 import scipy.sparse
@@ -68,8 +69,23 @@ def baseline(matrix: Any) -> Any:
     return Dense(SparseList(Element(zero(matrix)), index=np.int32, pointer=np.int32))
 
 
-def ways(matrix: Any) -> dict[str, Any]:
-    """The programs that apply to a SciPy CSR matrix, by name: functions from ``x`` to ``y``.
+@attrs.frozen
+class Way:
+    """A program and the matrix as it reads it: ``way(y, x)`` is the product."""
+
+    program: Any
+    operands: tuple[Any, ...]
+
+    def __call__(self, y: Any, x: Any) -> Any:
+        return self.program(y, *self.operands, x)
+
+    def bind(self, y: Any, x: Any) -> Any:
+        """A call to be repeated on the same ``y`` and ``x``, whose values may change."""
+        return self.program.bind(y, *self.operands, x)
+
+
+def ways(matrix: Any) -> dict[str, Way]:
+    """The programs that apply to a SciPy CSR matrix, by name.
 
     Whatever they need of the matrix, if not the matrix itself, is converted before, once.
     """
@@ -87,8 +103,8 @@ def is_symmetric(matrix: Any) -> bool:
     return matrix.shape[0] == matrix.shape[1] and (matrix != matrix.T).nnz == 0
 
 
-def _rows(A: Tensor) -> Any:
-    return lambda y, x: by_rows(y, A, x)
+def _rows(A: Tensor) -> Way:
+    return Way(by_rows, (A,))
 
 
 def stored(matrix: Any, format: Any) -> Tensor:
@@ -96,16 +112,14 @@ def stored(matrix: Any, format: Any) -> Tensor:
     return Tensor(format, matrix.astype(format.dtype))
 
 
-def _columns(matrix: Any) -> Any:
-    A = swizzle(stored(matrix.T.tocsr(), baseline(matrix)), (1, 0))
-    return lambda y, x: by_columns(y, A, x)
+def _columns(matrix: Any) -> Way:
+    return Way(by_columns, (swizzle(stored(matrix.T.tocsr(), baseline(matrix)), (1, 0)),))
 
 
-def _symmetric(matrix: Any) -> Any:
+def _symmetric(matrix: Any) -> Way:
     # the triangle is taken once, here: a mask j > i in the loop would change its exit condition
     U = stored(scipy.sparse.triu(matrix, 1).tocsr(), baseline(matrix))
-    diagonal = matrix.diagonal()
-    return lambda y, x: symmetric(y, U, diagonal, x)
+    return Way(symmetric, (U, matrix.diagonal()))
 
 
 def main(arguments: list[str]) -> None:
