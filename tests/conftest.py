@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ import pytest
 os.environ.setdefault("FINCH_DRAFTS", "0")
 # loops run on as many threads as a test asks for, also where there are fewer cores
 os.environ.setdefault("FINCH_OVERSUBSCRIBE", "1")
+
+SHARE = "FINCH_TESTS_SHARE"
+"""The variable that says which part of the tests marked ``sampled`` runs: 1 is all of them."""
 
 PACKAGES = (
     "finch-bitmask",
@@ -80,6 +84,24 @@ def example_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run([*command, *wheels], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return target
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    what = "sampled(share): this part of a family of combinations, the same ones in each run"
+    config.addinivalue_line("markers", f"{what}; {SHARE}=1 runs all")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is beyond the share of a family that is sampled, by the names of tests."""
+    kept, left_out = [], []
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        share = float(os.environ.get(SHARE, mark.args[0])) if mark else 1.0
+        drawn = zlib.crc32(item.nodeid.encode()) / 2**32
+        (kept if drawn < share else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 # Hypothesis wraps the settings of a parametrized test anew for each case, inside the last. After

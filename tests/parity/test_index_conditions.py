@@ -23,6 +23,8 @@ from finch_levels import (
     SparseRunList,
 )
 
+pytestmark = pytest.mark.sampled(0.4)
+
 LEAF = Element(0.0)
 LEVELS = [
     Dense, SparseList, SparseByteMap, SparseHash, RunList, SparseRunList, SparseBand,

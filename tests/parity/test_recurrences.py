@@ -22,6 +22,8 @@ from finch_levels import (
     SparseList,
 )
 
+pytestmark = pytest.mark.sampled(0.4)
+
 BACKENDS = backend_names()
 
 VECTORS = {
