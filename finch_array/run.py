@@ -257,13 +257,19 @@ def _is_narrow(array: Any) -> bool:
     source = array if array.__class__ is Tensor else stored(array).source
     if not isinstance(source, Tensor):
         return False
-    found = {
-        getattr(level, key)
-        for level in source.format.levels() for key in ("index", "pointer") if hasattr(level, key)
-    }  # fmt: skip
-    return found == {_NARROW}
+    known = _narrow.get(source.signature)
+    if known is None:
+        if len(_narrow) >= MOST:
+            _narrow.clear()
+        levels = source.format.levels()
+        found = {
+            getattr(x, key) for x in levels for key in ("index", "pointer") if hasattr(x, key)
+        }
+        known = _narrow[source.signature] = found == {_NARROW}
+    return known
 
 
+_narrow: dict[Any, bool] = {}
 _NARROW = np.dtype(np.int32)
 
 
