@@ -60,13 +60,6 @@ void *lagraph_distances(void *graph, int64_t source, double delta)
     return found;
 }
 
-void *lagraph_components(void *graph)
-{
-    GrB_Vector found = NULL;
-    LAGr_ConnectedComponents(&found, (LAGraph_Graph)graph, message);
-    return found;
-}
-
 int64_t lagraph_triangles(void *graph)
 {
     uint64_t found = 0;
