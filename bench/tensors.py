@@ -1,4 +1,6 @@
-"""Products of higher order, and sampled ones, against the loops that TACO emits and others."""
+"""Products of higher order, and sampled ones, against the loops that TACO emits and others.
+
+Dense operands begin at lines of the cache for all, as TACO's own arrays do."""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def values(result: Any) -> Any:
 
 def sampled(systems: Any, rank: int) -> Race:
     S, generator = generators.erdos_renyi(20_000, 10), np.random.default_rng(0)
-    A, B = generator.random((20_000, rank)), generator.random((20_000, rank))
+    A, B = (peers.aligned(generator.random((20_000, rank))) for _ in range(2))
     C, stored = Tensor(CSR32), Tensor(CSR32, S)
     ours = {"finch": lambda: tensors.sddmm(C, stored, A, B)}
     theirs = peers.contenders(systems, "sddmm", S, A, B)
@@ -47,7 +49,7 @@ def sampled(systems: Any, rank: int) -> Race:
 
 def times_dense(systems: Any, rank: int) -> Race:
     A = generators.erdos_renyi(20_000, 10)
-    B = np.random.default_rng(0).random((20_000, rank))
+    B = peers.aligned(np.random.default_rng(0).random((20_000, rank)))
     C, stored = Tensor(tensors.DENSE), Tensor(CSR32, A)
     ours = {"finch": lambda: tensors.spmm(C, stored, B)}
     theirs = peers.contenders(systems, "spmm", A, B)
@@ -56,7 +58,7 @@ def times_dense(systems: Any, rank: int) -> Race:
 
 def factorised(name: str, A: Tensor, systems: Any, rank: int, group: str = "") -> Race:
     generator = np.random.default_rng(0)
-    factors = [generator.random((size, rank)) for size in A.shape[1:]]
+    factors = [peers.aligned(generator.random((size, rank))) for size in A.shape[1:]]
     D, E = Tensor(tensors.DENSE), Tensor(tensors.DENSE)
     theirs, asked = {}, ()
     if A.ndim == 3:

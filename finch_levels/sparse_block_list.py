@@ -74,7 +74,9 @@ class SparseBlockList(Format):
     def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
         make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
         length = fibers.stored / max(1, fibers.blocks)
-        work = fibers.positions + fibers.blocks * 1.4 + fibers.stored * 0.085 + fibers.surprise
+        changes = fibers.changes * (1 + fibers.variation)
+        ends = max(fibers.surprise, 3.0 * changes)  # of fibers and of blocks: two to foresee
+        work = fibers.positions + fibers.blocks * 1.4 + fibers.stored * 0.085 + ends
         memory = fibers.bytes(fibers.positions, fibers.blocks, fibers.blocks)
         lookup = 4 * np.log2(fibers.blocks / max(1, fibers.filled) + 1)
         why = f"{length:.3g} adjacent indices in a block"

@@ -88,7 +88,7 @@ class SparseCOO(Format):
             return leaf
 
         memory = fibers.bytes(fibers.positions, fibers.depth * fibers.entries)
-        ends = 7.5 if fibers.stored >= 1 << 13 else 2.0  # of groups, which differ in length
+        ends = 12.0 if fibers.stored >= 1 << 12 else 7.5  # of groups, which differ in length
         work = fibers.positions + fibers.stored * ends + fibers.entries * 0.36
         why = f"{fibers.entries / max(1, fibers.stored):.3g} entries share an outer index"
         lookup = 4 * np.log2(fibers.entries + 1)

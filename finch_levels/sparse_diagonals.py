@@ -66,7 +66,10 @@ class SparseDiagonals(Format):
         if fibers.diagonals is None:
             return ()
         below = fibers.diagonals * fibers.shape
-        work = below * min(0.12 + fibers.diagonals / 600, 0.22) + fibers.diagonals * 10
+        ends = fibers.positions - fibers.crossed  # whose entries are found one by one
+        inside = fibers.diagonals * fibers.crossed
+        work = inside * min(0.12 + fibers.diagonals / 600, 0.22) + fibers.diagonals * 10
+        work += ends * (3 + 0.6 * fibers.stored / max(1, fibers.positions))
         why = f"{fibers.diagonals} diagonals, of which {fibers.part(below)} is stored"
         lookup = 3 * np.log2(fibers.diagonals + 1)
         return (Offer(cls, why, below, 8 * fibers.diagonals, work, lookup, 12),)

@@ -37,6 +37,8 @@ class Fibers:
     """The most of them in one fiber."""
     diagonals: int | None = None
     """How many differences of index and position there are; None below sparse levels."""
+    crossed: int = 0
+    """How many positions all of these diagonals cross."""
     changes: int = 0
     """How many fibers are longer or shorter than the one before: ends of loops over them are not
     foreseen."""

@@ -75,6 +75,9 @@ def _level(
     blocks[1:] |= np.diff(index) != 1
     last = k == len(entries.shape) - 1
     runs = _runs(entries.values[at], blocks) if last else None
+    diagonals, crossed = None, 0
+    if k:
+        diagonals, crossed = _diagonals(index, place[at], entries.shape[k], positions)
     return Fibers(
         positions=positions,
         shape=entries.shape[k],
@@ -86,7 +89,8 @@ def _level(
         entries=len(entries.values),
         runs=None if runs is None else int(np.count_nonzero(runs)),
         most_runs=None if runs is None else _most(runs, starts),
-        diagonals=_diagonals(index, place[at], entries.shape[k], positions) if k else None,
+        diagonals=diagonals,
+        crossed=crossed,
         changes=int(np.count_nonzero(np.diff(lengths))),
         variation=float(lengths.std() / lengths.mean()) if len(lengths) else 0.0,
         depth=len(entries.shape) - k,
@@ -105,13 +109,19 @@ def _most(runs: Array, starts: Array) -> int:
     return int(np.add.reduceat(runs, starts, dtype=np.intp).max()) if len(starts) else 0
 
 
-def _diagonals(index: Array, place: Array, shape: int, positions: int) -> int:
-    """How many different values ``index - place`` has."""
+def _diagonals(index: Array, place: Array, shape: int, positions: int) -> tuple[int, int]:
+    """How many different values ``index - place`` has, and how many places all of them leave within
+    the dimension."""
+    if not len(index):
+        return 0, positions
     if positions + shape > 4 * len(index) + (1 << 20):
-        return len(np.unique(index - place))
-    met = np.zeros(positions + shape, bool)
-    met[index - place + (positions - 1)] = True
-    return int(np.count_nonzero(met))
+        found = np.unique(index - place)
+    else:
+        met = np.zeros(positions + shape, bool)
+        met[index - place + (positions - 1)] = True
+        found = np.flatnonzero(met) - (positions - 1)
+    first, behind = max(0, -int(found[0])), min(positions, shape - int(found[-1]))
+    return len(found), max(0, behind - first)
 
 
 def entries_of(data: Any, shape: Sequence[int] | None, index: Any) -> tuple[Entries, Format | None]:

@@ -35,6 +35,7 @@ MATRICES = {
     "triangle": (np.triu(random((N, N), 1)), "SparseBand"),
     "blocks": (np.kron(random((40, 40), 0.1), FULL) * random((N, N), 1), "SparseBlockList"),
     "seven diagonals": (diagonals(-40, -20, -1, 0, 1, 20, 40), "SparseDiagonals"),
+    "diagonals that few rows cross": (diagonals(-300, -200, -1, 0, 1, 200, 300), "SparseList"),
     "random": (random((N, N), 0.05), "SparseList"),
     "full": (random((N, N), 1), "Dense"),
 }  # fmt: skip
@@ -178,7 +179,13 @@ def test_statistics():
         4,
         2,
     )
-    assert (inner.diagonals, inner.changes, inner.depth) == (7, 2, 1)
+    assert (inner.diagonals, inner.crossed, inner.changes, inner.depth) == (7, 0, 2, 1)
+    band = np.eye(5, k=-1) + np.eye(5, k=2)
+    _outer, inner = statistics(Entries((5, 5), np.nonzero(band), band[band > 0]))
+    assert (inner.diagonals, inner.crossed) == (2, 2)
+    empty = np.zeros(0, np.intp)
+    _outer, inner = statistics(Entries((5, 5), (empty, empty), np.zeros(0)))
+    assert (inner.diagonals, inner.crossed) == (0, 5)
 
 
 def plugin(offers):
