@@ -238,9 +238,13 @@ def _head(result: Mapping[str, Any]) -> list[str]:
         "many runs, and every result compared with every other before. Times are the process's, "
         "of all its threads. Each race is of one run; those of different commands may be put "
         "together (`python -m bench report`), and the number of data sets says how far each went. "
-        "[How to repeat it](repeat.md), with TACO from source. The peers are those of the extra "
-        "`bench`, Eigen's headers (Debian: `libeigen3-dev`), and a `taco` command where one "
-        "is on the PATH.",
+        "[How to repeat it](repeat.md), with TACO and LAGraph from source. The peers are those of "
+        "the extra `bench`, Eigen's headers (Debian: `libeigen3-dev`), a `taco` command where one "
+        "is on the PATH, and LAGraph where it is installed.",
+        "",
+        "On pages of their own: [array functions](results/arrays.md), [plans](plans.md#measured), "
+        "[parallel loops and files](performance.md), [workers](neighbours.md), and [what was "
+        "measured by hand](results/by-hand.md): the start of a process, lowering, new outputs.",
         "",
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
         f"{about['python']}; {versions}.",
@@ -281,16 +285,27 @@ def _command_part(
         lines += [f"![{name.replace('_', ' ')}]({folder}/{name}.png)", ""]
     lines += [
         "Each row is one data set, or a collection with its number of data sets: the "
-        "microseconds of the best of our programs and formats, and how many times faster that is "
-        "than each peer (above 1: we are faster). The means are over all of them but the small "
-        "and tiny ones, where it is calls that are measured.",
+        "microseconds of ours, by the program and format that a rule names before (*by rule*) or "
+        "else by the best of them, and how many times faster that is than each peer (above 1: we "
+        "are faster). The means are over all of them but the small and tiny ones, where it is "
+        "calls that are measured.",
         "",
     ]
-    return [*lines, *_markdown_table(rows(measured)), *_chooser(measured)]
+    about = {"spmv": _chooser, "images": _as_given}.get(command, lambda _measured: [])
+    return [*lines, *_markdown_table(rows(measured)), *about(measured)]
+
+
+def _as_given(_measured: list[dict[str, Any]]) -> list[str]:
+    said = (
+        "Images are compared as bytes, in which users have them (*by rule*). Words of 64 pixels and "
+        "runs stand beside it as the best in hindsight, with the part of the time that they take "
+        "and their conversion there and back, which is timed apart."
+    )
+    return ["", said]
 
 
 def _chooser(measured: list[dict[str, Any]]) -> list[str]:
-    """How what a rule named stands to the best in hindsight, where there is a rule."""
+    """How what ``choose_format`` named stands to the best in hindsight."""
     ruled = [row for row in measured if "hindsight" in row]
     ratios = [row["us"][row["hindsight"]] / row["us"][row["best"]] for row in ruled]
     if not ratios:
@@ -320,7 +335,10 @@ def _compile_part(result: Mapping[str, Any]) -> list[str]:
 
 
 def _losses_part(result: Mapping[str, Any]) -> list[str]:
-    said = "What is slower than the best of the peers by more than a tenth, and why."
+    said = (
+        "What is slower than one of the peers by more than a tenth, the worst first, and why. "
+        "`hand C`, `taco-like` and `numba` are loops by hand."
+    )
     found = losses(result["races"])
     return ["", "## Where we lose", "", said, "", *_markdown_table(found)]
 
