@@ -68,7 +68,7 @@ class SparseBand(Format):
     @classmethod
     def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
         make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
-        work = fibers.positions * 1.5 + fibers.spans * 0.1
+        work = fibers.positions * 1.5 + fibers.spans * 0.09
         why = f"{fibers.part(fibers.spans)} of each fiber's stretch is stored: one block a fiber"
         memory = fibers.bytes(fibers.positions, fibers.positions)
         return (Offer(make, why, fibers.spans, memory, work, 1.5),)
