@@ -184,9 +184,11 @@ def _mentioned(e: Expr) -> Iterable[Var | Buffer]:
 
 
 def reads_windows(kernel: asm.Kernel) -> bool:
-    """Whether a loop reads elements of a buffer side by side in each turn, and none has lanes."""
+    """Whether an innermost loop reads elements of a buffer side by side in each turn, and none has
+    lanes."""
     loops = [s for s in kernel.body.walk() if isinstance(s, asm.For)]
-    return not any(loop.lanes for loop in loops) and any(map(_reads_window, loops))
+    innermost = (loop for loop in loops if not asm.contains(loop.body, asm.For, asm.While))
+    return not any(loop.lanes for loop in loops) and any(map(_reads_window, innermost))
 
 
 def _reads_window(loop: asm.For) -> bool:

@@ -213,4 +213,9 @@ def _begin_interrupts() -> None:
 
 def _suitable(optional: tuple[str, ...], windows: bool) -> tuple[str, ...]:
     """The optional flags for a kernel that reads ``windows`` or does not."""
-    return tuple(flag for flag in optional if windows or flag != toolchain.HALF_REGISTERS)
+    unfit = {toolchain.HALF_REGISTERS, toolchain.FULL_REGISTERS}
+    if windows:
+        unfit.remove(toolchain.HALF_REGISTERS)
+    elif toolchain.have_full_registers():
+        unfit.remove(toolchain.FULL_REGISTERS)
+    return tuple(flag for flag in optional if flag not in unfit)

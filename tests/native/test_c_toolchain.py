@@ -261,6 +261,33 @@ def test_kernels_that_read_windows_have_shorter_vectors(
     made.lower(Tensor(Dense(Element(0.0))), np.ones(shape)).compile()
     (line,) = log.read_text().splitlines()
     assert (toolchain.HALF_REGISTERS in line) == halves
+    assert (toolchain.FULL_REGISTERS in line) == (not halves and toolchain.have_full_registers())
+
+
+def rows_between_pointers(C, A, B):
+    C[...] = 0
+    for i, j, k in _:
+        C[i, k] += A[i, j] * B[j, k]
+
+
+def test_pointers_of_rows_are_no_windows(monkeypatch, tmp_path):
+    """A loop over rows reads where each begins and ends, side by side, and is no vector."""
+    log = logging_compiler(monkeypatch, tmp_path)
+    A = Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
+    made = kernel(backend="c")(rows_between_pointers)
+    made.lower(np.zeros((3, 3)), A, np.ones((3, 3))).compile()
+    (line,) = log.read_text().splitlines()
+    assert toolchain.HALF_REGISTERS not in line
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_longer_vectors_are_for_processors_that_they_do_not_slow_down(monkeypatch, tmp_path, full):
+    monkeypatch.setattr(toolchain, "have_full_registers", lambda: full)
+    log = logging_compiler(monkeypatch, tmp_path)
+    kernel(backend="c")(sums).lower(Tensor(Dense(Element(0.0))), np.ones((3, 9))).compile()
+    (line,) = log.read_text().splitlines()
+    assert (toolchain.FULL_REGISTERS in line) == full
+    assert toolchain.HALF_REGISTERS not in line
 
 
 def test_temporary_folders_are_those_that_can_be_written(monkeypatch, tmp_path):
