@@ -297,9 +297,9 @@ def _command_part(
 
 def _as_given(_measured: list[dict[str, Any]]) -> list[str]:
     said = (
-        "Images are compared as bytes, in which users have them (*by rule*). Words of 64 pixels and "
-        "runs stand beside it as the best in hindsight, with the part of the time that they take "
-        "and their conversion there and back, which is timed apart."
+        "Images are compared as bytes, in which users have them (*by rule*). Words of 64 pixels "
+        "and runs stand beside it as the best in hindsight, with the part of the time that they "
+        "take and their conversion there and back, which is timed apart."
     )
     return ["", said]
 

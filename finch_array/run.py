@@ -262,9 +262,7 @@ def _is_narrow(array: Any) -> bool:
         if len(_narrow) >= MOST:
             _narrow.clear()
         levels = source.format.levels()
-        found = {
-            getattr(x, key) for x in levels for key in ("index", "pointer") if hasattr(x, key)
-        }
+        found = {getattr(x, key) for x in levels for key in ("index", "pointer") if hasattr(x, key)}
         known = _narrow[source.signature] = found == {_NARROW}
     return known
 
