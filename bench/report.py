@@ -41,9 +41,12 @@ def machine(systems: Mapping[str, Any]) -> dict[str, Any]:
 
     compiler = toolchain.find()
     said = subprocess.run([*compiler.command, "--version"], capture_output=True, text=True)
-    flags = (*toolchain.BASE_FLAGS, *toolchain.accepted(compiler))
+    others = {toolchain.HALF_REGISTERS}  # of kernels that read windows
+    others |= set() if toolchain.have_full_registers() else {toolchain.FULL_REGISTERS}
+    taken = [flag for flag in toolchain.accepted(compiler) if flag not in others]
+    flags = (*toolchain.BASE_FLAGS, *taken)
     packages = {name: v for name in PACKAGES if (v := _version(name))}
-    others = {name: m.version() for name, m in systems.items() if hasattr(m, "version")}
+    own = {name: m.version() for name, m in systems.items() if hasattr(m, "version")}
     return {
         "processor": _processor(),
         "compiler": said.stdout.partition("\n")[0],
@@ -51,7 +54,7 @@ def machine(systems: Mapping[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan,
-        "packages": {**packages, **others},
+        "packages": {**packages, **own},
     }
 
 
@@ -291,8 +294,39 @@ def _command_part(
         "calls that are measured.",
         "",
     ]
+    if command == "programs":
+        return [*lines[:-2], *_programs(measured)]
     about = {"spmv": _chooser, "images": _as_given}.get(command, lambda _measured: [])
     return [*lines, *_markdown_table(rows(measured)), *about(measured)]
+
+
+def _programs(measured: list[dict[str, Any]]) -> list[str]:
+    """Whole programs by what was asked of each, as parts of the peers' times."""
+    said = (
+        "Solvers, searches and recurrences that read what they write, one bound call each: the "
+        "milliseconds of the best of our programs, the part of a peer's time that was asked for, "
+        "and the part that was reached (below 1: we are faster; what misses is bold). `hand C` "
+        "are the loops of `bench/hand/programs.c`, with the flags of kernels. Ratios within 0.03 "
+        "of another are no difference, and those of graphs depend on where memory lies."
+    )
+    return [said, "", *_markdown_table([_part_of_time(row) for row in measured])]
+
+
+def _part_of_time(row: dict[str, Any]) -> dict[str, Any]:
+    asked, reached = [], []
+    for peer, times in row["asked"].items():
+        asked.append(f"{peer} {1 / times:.2f}")
+        part = f"{1 / row['ratios'][peer]:.2f}"
+        reached.append(part if row["ratios"][peer] >= times else f"**{part}**")
+    others = [f"{p} {1 / r:.2g}" for p, r in row["ratios"].items() if p not in row["asked"]]
+    return {
+        "work": row["work"],
+        "data": row["data"],
+        "ms": row["us"][row["best"]] / 1e3,
+        "asked for, of the time of": ", ".join(asked) or "nothing",
+        "reached": ", ".join(reached),
+        "of others": ", ".join(others),
+    }
 
 
 def _as_given(_measured: list[dict[str, Any]]) -> list[str]:

@@ -192,3 +192,27 @@ def test_losses_are_told_with_who_is_faster() -> None:
 def test_pictures_are_made_black_and_white() -> None:
     assert thresholded(np.array([[0, 127, 128, 255]], np.uint8)).tolist() == [[0, 0, 1, 1]]
     assert thresholded(np.array([[0, 200, 128, 255]], np.uint8)).tolist() == [[1, 0, 0, 0]]
+
+
+def test_whole_programs_are_told_by_what_was_asked() -> None:
+    """As parts of the times of peers; what misses is bold."""
+    row = {
+        "work": "solve", "data": "grid", "best": "finch", "us": {"finch": 2000.0},
+        "asked": {"hand C": 0.5, "peer": 1.25},
+        "ratios": {"hand C": 0.8, "peer": 0.5, "other": 4.0},
+    }  # fmt: skip
+    *_, line = report._programs([row])
+    assert line == "| solve | grid | 2 | hand C 2.00, peer 0.80 | 1.25, **2.00** | other 0.25 |"
+
+
+def test_what_a_rule_names_needs_no_conversion_to_be_told() -> None:
+    """A collection that a rule named one of ours for, which is not converted."""
+    fast = {"finch bytes": lambda: ONES, "finch words": lambda: ONES}
+    found = [
+        races.Race(f"{k}", fast, {"peer": lambda: ONES}, group="some", rule="finch bytes").run(
+            0.001
+        )
+        for k in range(2)
+    ]
+    (row,) = [r for r in report.rows(found) if r["data"] == "some (2)"]
+    assert row["pays after"] == ""
