@@ -15,27 +15,22 @@ VALUES_ONLY = (
 UNSORTED = "its rows are unsorted: they need neither be sorted nor scanned"
 QUEUE = "a search that only pushes: where levels are small, it has no second form to choose from"
 HEAP = "another algorithm: a heap visits each edge once, Bellman-Ford some more often"
-MASKS = (
-    "gathers under masks, and a copy that it has optimised; ours branches at the end of each row "
-    "(decision 258)"
-)
+MKL = "its code is not known; gathers under masks, which it may have, did not pay (decision 258)"
 TINY = "images of 28 x 28 take a microsecond: calls, and the ends of rows, are most of it"
 CALL = "a call through bound C pointers, where ours looks its kernel up by the arguments"
 WHY = {
     ("spmv", ""): "the same loop, but for the test whether a row is long enough for lanes, which "
     "is foreseen less well where rows are about that long; memory decides the rest",
-    ("spmv", "mkl handle"): MASKS,
-    ("spmv", "mkl fresh"): MASKS,
-    (
-        "small matrices",
-        "numpy dense",
-    ): "all elements by BLAS, of matrices that are small",
+    ("spmv", "mkl handle"): MKL,
+    ("spmv", "mkl fresh"): MKL,
+    ("small matrices", "numpy dense"): "all elements by BLAS, of matrices that are tiny",
     ("spmv", "hand C band"): "one loop without what the format allows besides (rows of any length)",
     ("", "scipy unsorted"): UNSORTED,
     ("", "mkl unsorted"): UNSORTED,
     ("small matrices", ""): CALL,
     ("tiny tensors", ""): CALL,
     ("BFS", ""): QUEUE,
+    ("BFS", "hand C push-pull"): "not looked into yet",
     ("BFS", "graphblas"): "pulls over bitmaps of vertices",
     ("Bellman-Ford", ""): HEAP,
     ("pagerank", "igraph"): "another algorithm: it solves the system by Gauss-Seidel sweeps",

@@ -41,12 +41,10 @@ def machine(systems: Mapping[str, Any]) -> dict[str, Any]:
 
     compiler = toolchain.find()
     said = subprocess.run([*compiler.command, "--version"], capture_output=True, text=True)
-    others = {toolchain.HALF_REGISTERS}  # of kernels that read windows
-    others |= set() if toolchain.have_full_registers() else {toolchain.FULL_REGISTERS}
-    taken = [flag for flag in toolchain.accepted(compiler) if flag not in others]
+    taken = toolchain.suitable(toolchain.accepted(compiler), windows=False)
     flags = (*toolchain.BASE_FLAGS, *taken)
     packages = {name: v for name in PACKAGES if (v := _version(name))}
-    own = {name: m.version() for name, m in systems.items() if hasattr(m, "version")}
+    others = {name: m.version() for name, m in systems.items() if hasattr(m, "version")}
     return {
         "processor": _processor(),
         "compiler": said.stdout.partition("\n")[0],
@@ -54,7 +52,7 @@ def machine(systems: Mapping[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan,
-        "packages": {**packages, **own},
+        "packages": {**packages, **others},
     }
 
 

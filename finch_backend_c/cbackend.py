@@ -190,13 +190,13 @@ class CBackend:
         first = self._fitting(toolchain.OPTIONAL_FLAGS if optional is None else optional)
         sparing = _SPARING if len(source) > LARGE else _DRAFTS if self.drafts else ()
         extra = (*sparing, *self._extra())
-        flags = (*toolchain.BASE_FLAGS, *_suitable(first, windows), *extra)
+        flags = (*toolchain.BASE_FLAGS, *toolchain.suitable(first, windows), *extra)
         outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None and optional is None:
             taken = toolchain.accepted(compiler)
             if taken != toolchain.OPTIONAL_FLAGS:
                 cache.remember(known, taken)
-                suitable = _suitable(self._fitting(taken), windows)
+                suitable = toolchain.suitable(self._fitting(taken), windows)
                 flags = (*toolchain.BASE_FLAGS, *suitable, *extra)
                 outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None:
@@ -209,13 +209,3 @@ def _begin_interrupts() -> None:
     with importing:
         from finch_backend_c import interrupts
     interrupts.begin()
-
-
-def _suitable(optional: tuple[str, ...], windows: bool) -> tuple[str, ...]:
-    """The optional flags for a kernel that reads ``windows`` or does not."""
-    unfit = {toolchain.HALF_REGISTERS, toolchain.FULL_REGISTERS}
-    if windows:
-        unfit.remove(toolchain.HALF_REGISTERS)
-    elif toolchain.have_full_registers():
-        unfit.remove(toolchain.FULL_REGISTERS)
-    return tuple(flag for flag in optional if flag not in unfit)

@@ -96,6 +96,16 @@ def have_full_registers() -> bool:
     return "amx_tile" in _processor().split()
 
 
+def suitable(optional: Iterable[str], windows: bool) -> tuple[str, ...]:
+    """The optional flags for a kernel that reads ``windows`` or does not."""
+    unfit = {HALF_REGISTERS, FULL_REGISTERS}
+    if windows:
+        unfit.remove(HALF_REGISTERS)
+    elif have_full_registers():
+        unfit.remove(FULL_REGISTERS)
+    return tuple(flag for flag in optional if flag not in unfit)
+
+
 # -- discovery --------------------------------------------------------------------------------
 
 

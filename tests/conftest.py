@@ -87,21 +87,35 @@ def example_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    what = "sampled(share): this part of a family of combinations, the same ones in each run"
+    what = "sampled(share): this part of the cases of each test, the same ones in each run"
     config.addinivalue_line("markers", f"{what}; {SHARE}=1 runs all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is beyond the share of a family that is sampled, by the names of tests."""
-    kept, left_out = [], []
+    """Leave out what is beyond the share of tests that are sampled, drawn by the names of cases:
+    those of a function, in whichever class. One case at least remains of each."""
+    cases: dict[tuple[Path, str], list[pytest.Item]] = {}
     for item in items:
-        mark = item.get_closest_marker("sampled")
-        share = float(os.environ.get(SHARE, mark.args[0])) if mark else 1.0
-        drawn = zlib.crc32(item.nodeid.encode()) / 2**32
-        (kept if drawn < share else left_out).append(item)
+        if item.get_closest_marker("sampled") is not None:
+            name = getattr(item, "originalname", None) or item.name
+            cases.setdefault((item.path, name), []).append(item)
+    left_out: set[pytest.Item] = set()
+    for each in cases.values():
+        _kept, *others = sorted(each, key=_drawn)
+        left_out.update(item for item in others if _drawn(item) >= _share(item))
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _share(item: pytest.Item) -> float:
+    mark = item.get_closest_marker("sampled")
+    assert mark is not None
+    return float(os.environ.get(SHARE, mark.args[0]))
+
+
+def _drawn(item: pytest.Item) -> float:
+    return zlib.crc32(item.nodeid.encode()) / 2**32
 
 
 # Hypothesis wraps the settings of a parametrized test anew for each case, inside the last. After

@@ -1,6 +1,7 @@
 """LAGraph in C, from a small harness that is compiled at the start (``bench/hand/lagraph.c``),
-where its headers and libraries are installed. Its components take no part: of one of the graphs
-(copter2, which is connected) it finds two, which SciPy, igraph and NetworKit do not."""
+where its headers and libraries are installed. Its components take no part: over the library 9.4.5
+with headers of GraphBLAS 9.3.1, a mixture that may be to blame, it found two in copter2, which is
+connected."""
 
 from __future__ import annotations
 

@@ -15,8 +15,6 @@ from finch_array.ready import Room
 from finch_core import kernel
 from finch_core.errors import LifecycleError
 
-pytestmark = pytest.mark.sampled(0.4)
-
 
 @kernel
 def copied(y, x):

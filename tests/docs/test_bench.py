@@ -207,12 +207,8 @@ def test_whole_programs_are_told_by_what_was_asked() -> None:
 
 def test_what_a_rule_names_needs_no_conversion_to_be_told() -> None:
     """A collection that a rule named one of ours for, which is not converted."""
-    fast = {"finch bytes": lambda: ONES, "finch words": lambda: ONES}
-    found = [
-        races.Race(f"{k}", fast, {"peer": lambda: ONES}, group="some", rule="finch bytes").run(
-            0.001
-        )
-        for k in range(2)
-    ]
+    fast, theirs = {"finch bytes": lambda: ONES}, {"peer": lambda: ONES}
+    made = [races.Race(k, fast, theirs, group="some", rule="finch bytes") for k in "ab"]
+    found = [each.run(0.001) for each in made]
     (row,) = [r for r in report.rows(found) if r["data"] == "some (2)"]
     assert row["pays after"] == ""

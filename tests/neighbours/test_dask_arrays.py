@@ -20,8 +20,6 @@ import finch_array as fa
 from finch_core import Tensor, _, kernel
 from finch_levels import Dense, Element, RunList, SparseList
 
-pytestmark = pytest.mark.sampled(0.4)
-
 CSR = Dense(SparseList(Element(0.0)))
 FORMATS: dict[str, Any] = {
     "rows": CSR,

@@ -24,8 +24,6 @@ from finch_levels import (
     SparseList,
 )
 
-pytestmark = pytest.mark.sampled(0.4)
-
 BACKENDS = backend_names()
 
 VECTORS: dict[str, Any] = {

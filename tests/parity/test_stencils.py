@@ -15,8 +15,6 @@ from finch_core.testing.arrays import array
 from finch_core.testing.formats import admit, leaf, level_names, nest
 from finch_levels import Dense, Element, RunList, Scalar, SparseBand, SparseList
 
-pytestmark = pytest.mark.sampled(0.4)
-
 
 def made(sides, default="0"):
     """The sum over a window of ``sides`` indices around each, beyond the borders too."""

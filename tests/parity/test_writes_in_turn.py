@@ -19,8 +19,6 @@ from finch_levels import (
     SparseRunList,
 )
 
-pytestmark = pytest.mark.sampled(0.4)
-
 BACKENDS = backend_names()
 LIST = SparseList(Element(0.0))
 CUBES = (
