@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from finch_backend_c import cache, loader, toolchain
 from finch_core.errors import BackendError
-from finch_core.locks import importing
+from finch_core.locks import imported
 from finch_core.records import define, evolve, field
 
 if TYPE_CHECKING:
@@ -76,19 +75,15 @@ class CBackend:
 
     def compile(self, kernel: Kernel, *, key: str = "") -> loader.CKernel:
         """Compile a kernel. Raises ``BackendError`` with the compiler's output if that fails."""
-        with importing:  # a fork waits for it
-            import_module("subprocess")
-            from finch_backend_c.analysis import reads_windows
-            from finch_backend_c.entry import signature, translate
-        source = translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
-        letters = signature(kernel)
+        imported("subprocess")
+        translator = imported("finch_backend_c.entry")
+        source = translator.translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
+        letters = translator.signature(kernel)
         compiler = toolchain.find()
         is_draft = self.drafts and len(source) <= LARGE
         if loader.is_parallel(source) and not is_draft:
-            from finch_backend_c import threads
-
-            threads.begin()
-        windows = reads_windows(kernel)
+            imported("finch_backend_c.threads").begin()
+        windows = imported("finch_backend_c.analysis").reads_windows(kernel)
 
         def use(path: str) -> loader.CKernel:
             return loader.load(path, source, letters, is_draft, kernel.notes)
@@ -206,6 +201,4 @@ class CBackend:
 
 def _begin_interrupts() -> None:
     """Start to compile what a first call needs, too, while its kernel is lowered."""
-    with importing:
-        from finch_backend_c import interrupts
-    interrupts.begin()
+    imported("finch_backend_c.interrupts").begin()

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import _cffi_backend as cffi
 
 from finch_backend_c.toolchain import places, scratch
+from finch_core.locks import imported
 from finch_core.records import define
 
 SYMBOL = "finch_kernel"
@@ -64,32 +65,26 @@ class CKernel:
 
     def bound(self, args: Sequence[Any], places: Sequence[int]) -> Callable[[], int]:
         """This kernel bound to its arguments (see ``interface.abi``)."""
-        from finch_backend_c import bound
-
-        call = bound.bound(self.function, self._signature, args, places)
-        call.kernel = self  # type: ignore[attr-defined]  # the library is closed with it
-        return call
+        call = imported("finch_backend_c.bound").bound(self.function, self._signature, args, places)
+        call.kernel = self  # the library is closed with it
+        run: Callable[[], int] = call
+        return run
 
     def guard(self) -> int:
         """The guard for control blocks of this thread (see ``interface.abi``)."""
-        from finch_backend_c import interrupts
-
-        return interrupts.guard()
+        return int(imported("finch_backend_c.interrupts").guard())
 
     def pool(self) -> int:
         """The threads for parallel loops (see ``interface.abi``); 0 if the kernel has none, and for
         a draft, whose loops are not worth the time of compiling the threads."""
         if self.is_draft or not is_parallel(self.source):
             return 0
-        from finch_backend_c import threads
-
-        return threads.pool()
+        return int(imported("finch_backend_c.threads").pool())
 
     def interruption(self) -> BaseException:
         """The exception that ended a call with the status ``INTERRUPTED``."""
-        from finch_backend_c import interrupts
-
-        return interrupts.interruption()
+        ended: BaseException = imported("finch_backend_c.interrupts").interruption()
+        return ended
 
 
 def is_parallel(source: str) -> bool:

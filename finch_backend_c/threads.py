@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from finch_backend_c import loader, support
+from finch_core.locks import imported
 from finch_core.runtime import threads
 
 _TEXT = """\
@@ -150,9 +151,7 @@ class _Pool:
         begin = self.library.load_function(ffi.typeof("uintptr_t(*)(uintptr_t)"), "finch_pool")
         self.address = int(begin(threads.address()))
         with suppress(ImportError, AttributeError):  # before version 3.2 it takes no others
-            import threadpoolctl
-
-            _announce(threadpoolctl, os.path.basename(path))
+            _announce(imported("threadpoolctl"), os.path.basename(path))
 
 
 def _announce(threadpoolctl: Any, name: str) -> None:

@@ -8,11 +8,12 @@ child may begin with locks that are free.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -80,6 +81,14 @@ def on_fork(action: Callable[[], None]) -> Callable[[], None]:
 importing = Lock()
 """Held by a thread that imports what compiles: Python's own locks of modules stay held in a child,
 so a fork waits until the modules are there."""
+
+
+@functools.cache
+def imported(name: str) -> Any:
+    """The module ``name``, imported under that lock when it is first asked for."""
+    with importing:
+        return importlib.import_module(name)
+
 
 _PATIENCE = 10.0
 """Seconds: a module that forks while another thread waits for it would wait for ever."""

@@ -40,7 +40,7 @@ from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
 from finch_core.ir.dtypes import as_number
 from finch_core.ir.program import Program, written
-from finch_core.locks import Lock
+from finch_core.locks import Lock, imported
 from finch_core.records import evolve
 from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, Number, are_small, as_argument
@@ -354,15 +354,18 @@ class Kernel(Generic[P, R]):
         (``DimensionMismatch``, ``FormatError``) an argument that has another shape, dtype or
         format than before; a tensor's buffers that have been replaced are followed.
         """
-        from finch_core.runtime.bound import BoundCall, Guard, binding
-
+        bound = imported("finch_core.runtime.bound")
         try:
             self._notice()
             given, values = self._bind(args, kwargs)
             specialized = self._specialization(tuple(value.signature for value in values))
             seen = self._seen
-            others = () if seen is None else (Guard(seen.holds, self.name, "has another meaning"),)
-            return BoundCall(binding(specialized, values, given, others)).caller()
+            guards = []
+            if seen is not None:
+                guards.append(bound.Guard(seen.holds, self.name, "has another meaning"))
+            call = bound.BoundCall(bound.binding(specialized, values, given, tuple(guards)))
+            run: Callable[[], R] = call.caller()
+            return run
         except FinchError as error:
             raise _shortened(error) from error.__cause__
 

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import Span
@@ -17,7 +16,7 @@ from finch_core.interface.signatures import Signature, parameters
 from finch_core.ir import assembly as asm
 from finch_core.ir.depth import roomy
 from finch_core.ir.program import Program, Stmt
-from finch_core.locks import cached_property, importing
+from finch_core.locks import cached_property, imported
 from finch_core.records import define, evolve, field
 from finch_core.runtime.options import Options
 
@@ -167,9 +166,8 @@ class Lowered:
         rules of its own, or with a part that cannot be identified across processes."""
         if self.options.rules:
             return ""
-        from finch_core.runtime.keys import kernel_key
-
-        return kernel_key(self.program, self.signatures, self.options.key(), self.backend)
+        keys = imported("finch_core.runtime.keys")
+        return str(keys.kernel_key(self.program, self.signatures, self.options.key(), self.backend))
 
     def _timed(self, stage: str) -> _Timer:
         return _Timer(self.seconds, stage)
@@ -189,19 +187,14 @@ class _Timer:
         self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + took
 
 
-@cache
 def _compiler() -> Any:
-    """What lowers, imported under a lock that a fork waits for."""
-    with importing:
-        from finch_core.runtime import compiler
-    return compiler
+    """What lowers."""
+    return imported("finch_core.runtime.compiler")
 
 
 def _access_order() -> Any:
     """What warns of costly reads: a kernel from the disk needs it only where it has notes."""
-    from finch_core.lower import access_order
-
-    return access_order
+    return imported("finch_core.lower.access_order")
 
 
 __all__ = ["STAGES", "Lowered"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from finch_core.interface.display import drawn
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import as_number
-from finch_core.locks import importing
+from finch_core.locks import imported
 from finch_core.runtime.storage import TensorStorage
 from finch_core.runtime.tensor_records import UNSET_BY_ID, unset
 
@@ -261,12 +260,9 @@ class Tensor(ArrayMethods, TensorStorage):
         return drawn("tensor_html", self)
 
 
-@cache
 def _conversions() -> Any:
-    """What converts, which imports this module, under a lock that a fork waits for."""
-    with importing:
-        from finch_core.runtime import convert
-    return convert
+    """What converts, which imports this module."""
+    return imported("finch_core.runtime.convert")
 
 
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:

@@ -111,7 +111,7 @@ _LIMITS = (
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="ascii") as file:
+    with open(path, encoding="utf-8") as file:
         return file.read()
 
 

@@ -146,6 +146,67 @@ IMPORTS = """
 """
 
 
+LATE = """
+    import sys, threading
+    import numpy as np
+    from finch_core import Tensor, _, kernel
+    from finch_core.locks import importing
+    from finch_levels import Dense, Element, RunList, Scalar, SparseList
+
+    free = set()
+
+    def imports(event, args):
+        if event == "import" and importing._owner != threading.get_ident():
+            free.add(args[0])
+
+    sys.addaudithook(imports)
+
+    @kernel
+    def total(s, A):
+        s[...] = 0
+        for i, j in _:
+            s[()] += A[i, j]
+        return s
+
+    @kernel
+    def sums(y, A):
+        y[...] = 0
+        for i in parallel(_):
+            for j in _:
+                y[i] += A[i, j]
+        return y
+
+    E = Element(0.0)
+    A = Tensor(Dense(SparseList(E)), np.eye(20))
+    total(Scalar(0.0), A)
+    total.bind(Scalar(0.0), A)()
+    sums(Tensor(Dense(E), np.zeros(20)), A)
+    assert A.to(RunList(RunList(E)))[1, 1] == 1
+    print(sorted(free))
+"""
+
+
+def test_what_calls_import_a_fork_waits_for(tmp_path):
+    """A module that another thread imports is never whole in a child. At first all is compiled,
+    then all comes from the disk."""
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(LATE))
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "FINCH_CACHE_DIR": str(tmp_path / "cache"),
+                "PYTHONWARNINGS": "ignore",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
 def test_what_lowers_is_imported_at_once(tmp_path):
     """Where a fork waits for it: no import of what lowers is left for later."""
     program = tmp_path / "program.py"
