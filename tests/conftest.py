@@ -89,6 +89,7 @@ def example_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pytest_configure(config: pytest.Config) -> None:
     what = "sampled(share): this part of the cases of each test, the same ones in each run"
     config.addinivalue_line("markers", f"{what}; {SHARE}=1 runs all")
+    gc.set_threshold(200_000, 50, 100)  # of the time of lowering 5 % went into looking for cycles
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

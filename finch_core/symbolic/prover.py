@@ -80,8 +80,10 @@ class Prover:
         self._definitions: dict[Expr, Expr] = {}
         self._changing: frozenset[Var | Buffer] = frozenset()
         self._meant: dict[Expr, tuple[Expr, tuple[tuple[Expr, int], ...]]] = {}
-        self._answers: dict[tuple[Expr, Expr, int], tuple[bool, int]] = {}
-        """Memoised answers, each with the search depth at which it was found."""
+        self._proved: set[tuple[Expr, Expr, int]] = set()
+        """Questions that were answered with yes."""
+        self._unproved: dict[tuple[Expr, Expr, int], int] = {}
+        """Those that were not, each with the depth of the search."""
         self._reached: dict[Expr, dict[Expr, int]] = {}
         """Memoised results of ``_distances``."""
 
@@ -135,7 +137,7 @@ class Prover:
 
     def _ask_again(self, atom: Expr) -> None:
         """Forget what a new fact on ``atom`` may change; what was known without it still holds."""
-        self._answers = {asked: found for asked, found in self._answers.items() if found[0]}
+        self._proved, self._unproved = self._proved.copy(), {}
         self._reached = {start: ways for start, ways in self._reached.items() if atom not in ways}
 
     def least_of(self, expr: Expr) -> tuple[Expr, ...]:
@@ -170,7 +172,7 @@ class Prover:
         """Within the block, ``conds`` hold; facts added there are dropped at its end."""
         upper, definitions = self._upper, self._definitions
         # what is found before the first new fact in the block holds behind it, too
-        answers, reached = self._answers, self._reached
+        proved, unproved, reached = self._proved, self._unproved, self._reached
         self._upper, self._definitions = dict(upper), dict(definitions)
         for cond in conds:
             self.know(cond)
@@ -178,7 +180,7 @@ class Prover:
             yield
         finally:
             self._upper, self._definitions = upper, definitions
-            self._answers, self._reached = answers, reached
+            self._proved, self._unproved, self._reached = proved, unproved, reached
 
     # -- questions ----------------------------------------------------------------------
 
@@ -203,11 +205,15 @@ class Prover:
         if depth == 0:
             return False
         question = (left, right, slack)
-        answer, looked = self._answers.get(question, (False, 0))
-        if not answer and looked < depth:
-            answer = self._follows(left, right, slack, depth)
-            self._answers[question] = answer, depth
-        return answer
+        if question in self._proved:
+            return True
+        if self._unproved.get(question, 0) >= depth:
+            return False
+        if self._follows(left, right, slack, depth):
+            self._proved.add(question)
+            return True
+        self._unproved[question] = depth
+        return False
 
     def _follows(self, left: Expr, right: Expr, slack: int, depth: int) -> bool:
         """Whether ``left <= right + slack`` follows from the definitions of the atoms."""
