@@ -83,7 +83,10 @@ class Work:
         share = self.total if self.fibers else self.turns
         each = ctx.let("each", share // parts)
         more = ctx.let("more", share - each * parts)
-        ends = [ctx.let("until", each * at + more.min(at)) for at in (part, part + 1)]
+        ends = [each * at + more.min(at) for at in (part, part + 1)]
+        if not self.fibers:  # passes see from this that no part leaves the range
+            ends = [ends[0].max(0), ends[1].min(share)]
+        ends = [ctx.let("until", end) for end in ends]
         if not self.fibers:
             first, second = (self.start + end for end in ends)
         else:

@@ -65,7 +65,10 @@ def _fills(block: Block, varying: frozenset[str]) -> Block:
     while k < len(statements):
         statement = statements[k]
         if isinstance(statement, Fill):
-            taken_over = _Overwriting(statement, varying).all_of(statements[k + 1 :])
+            overwriting = _Overwriting(statement, varying)
+            for earlier in statements[:k]:
+                overwriting.define(earlier)
+            taken_over = overwriting.all_of(statements[k + 1 :])
             if taken_over is not None:
                 statements[k:] = taken_over
                 continue
@@ -92,6 +95,11 @@ class _Overwriting:
         self._unfilled = Substitution(
             lambda e: fill.value if self._is_load(e) else None, folded, {fill.buffer.name}
         )
+
+    def define(self, statement: Statement) -> None:
+        """Know what a variable stands for whose value does not change."""
+        if isinstance(statement, Let) and statement.var.name not in self._varying:
+            self._prover.define(statement.var, statement.value)
 
     def all_of(self, statements: Sequence[Statement]) -> list[Statement] | None:
         """``statements`` rewritten so that they do not need the fill, or None if they need it."""
@@ -127,8 +135,8 @@ class _Overwriting:
                 if piece is None:
                     return None
                 statement, reached = piece
-            elif isinstance(statement, Let) and statement.var.name not in self._varying:
-                self._prover.define(statement.var, statement.value)
+            else:
+                self.define(statement)
             done.append(statement)
         if not self._prover.le(goal, reached):
             return None
@@ -144,9 +152,11 @@ class _Overwriting:
             either = self._both_branches(statement, place, extents, outermost)
             return None if either is None else (either, goal)
         bounds = _loop_bounds(statement)
-        if bounds is None or not self._is_fixed(*bounds) or not self._prover.le(bounds[0], reached):
+        if bounds is None or not self._is_fixed(*bounds):
             return None
         start, stop = bounds
+        if not self._leaves_no_gap(reached, start, goal):
+            return None
         if self._loads(statement) and not self._prover.le(reached, start):
             return None  # an element that was stored before no longer holds the fill value
         end = self._prover.maximum(reached, stop)
@@ -162,6 +172,15 @@ class _Overwriting:
         if new is None:
             return None
         return with_blocks(statement, (with_statements(body, new), *others)), end
+
+    def _leaves_no_gap(self, reached: Expr, start: Expr, goal: Expr) -> bool:
+        """Whether what begins at ``start`` follows what is stored, or nothing is left to store:
+        ``min(start, goal) <= reached``."""
+        least = self._prover.minimum
+        return all(
+            self._prover.le(way, reached) or self._prover.le(least(way, goal), reached)
+            for way in self._prover.greatest_of(start)
+        )
 
     def _both_branches(
         self, statement: If, place: Expr, extents: Extents, outermost: bool

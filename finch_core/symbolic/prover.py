@@ -14,6 +14,7 @@ import numpy as np
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTEGERS, INTP, Type, concrete
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var, call, cast, lift
+from finch_core.ir.operators import Operator
 from finch_core.symbolic.ranges import Range, range_of
 
 _ZERO = lift(0)
@@ -142,9 +143,16 @@ class Prover:
 
     def least_of(self, expr: Expr) -> tuple[Expr, ...]:
         """The arguments of the ``min`` that ``expr`` is defined as, or ``expr`` itself."""
+        return self._one_of(expr, prim.minimum_)
+
+    def greatest_of(self, expr: Expr) -> tuple[Expr, ...]:
+        """The arguments of the ``max`` that ``expr`` is defined as, or ``expr`` itself."""
+        return self._one_of(expr, prim.maximum_)
+
+    def _one_of(self, expr: Expr, op: Operator) -> tuple[Expr, ...]:
         atom, offset = split(expr)
         meaning, extra = split(self._definitions.get(atom, atom))
-        if not _is(meaning, prim.minimum_):
+        if not _is(meaning, op):
             return (expr,)
         return tuple(arg + (offset + extra) for arg in meaning.args)  # type: ignore[attr-defined]
 

@@ -113,6 +113,40 @@ def test_the_fill_stays_where_an_element_may_keep_it(b, spoil):
     assert "fill" in text
 
 
+def a_part_of_a_stencil(bounded):
+    """Rows ``first`` up to ``last``, of which the first and last of all ``n`` are apart."""
+    first, last = Var("first", INTP), Var("last", INTP)
+    b = Builder(Names(["n", "first", "last"]), constants=(N, first, last))
+    begin = b.let("begin", first.max(0) if bounded else first)
+    end = b.let("end", last.min(N) if bounded else last)
+    b.fill(Y, begin, end, 0.0)
+    upper = b.let("upper", end.min(1))
+    with b.if_(begin < upper):
+        b.store(Y, begin, 1.0)
+    inside = b.let("inside", begin.max(upper))
+    below = b.let("below", end.min(N - 1))
+    with b.for_("i", inside, below) as i:
+        b.store(Y, i, 2.0)
+    lower = b.let("lower", inside.max(N - 1))
+    with b.if_(lower < end):
+        b.store(Y, lower, 3.0)
+    return typed(b.finish()), first, last
+
+
+def test_a_part_of_a_stencil_takes_the_fill_over():
+    block, first, last = a_part_of_a_stencil(bounded=True)
+    for n in range(5):
+        for begin in range(-1, n + 1):
+            for end in range(begin, n + 2):
+                values = {N: n, first: begin, last: end, Y: [7.0] * 8}
+                assert "fill" not in agree(block, values)
+
+
+def test_a_part_that_may_leave_the_range_keeps_the_fill():
+    block, first, last = a_part_of_a_stencil(bounded=False)
+    assert "fill" in agree(block, {N: 3, first: 0, last: 5, Y: [7.0] * 8})
+
+
 def summed(b, index, start=0):
     s = b.var("s", 0.0)
     with b.for_("j", start, N) as j:
