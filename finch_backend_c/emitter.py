@@ -14,6 +14,7 @@ from finch_backend_c.analysis import Usage, independence, is_nonnegative, nonneg
 from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.c_names import CNames
+from finch_backend_c.jam import jammed
 from finch_backend_c.lanes import Lanes, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, in_memory, operate
 from finch_backend_c.parallel import Part
@@ -271,6 +272,8 @@ class Emitter:
     def _emit_for(self, s: asm.For) -> tuple[c.Stmt, ...]:
         if s.banks:
             return in_banks(self, s)
+        if s.jam and (tiles := jammed(self, s)):
+            return tiles
         if self._banks and spelt_out(s, self._banks):
             return in_rounds(self, s)
         if permitted(s, self.usage):

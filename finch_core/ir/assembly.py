@@ -130,7 +130,9 @@ class For(Statement):
     ``lanes`` permits a backend to compute reductions in several lanes: pairs of the variable
     and its operator. ``banks`` permits it to use private copies of buffers to whose elements
     the loop only adds integers, and to add the copies up after the loop: pairs of the buffer
-    and the number of leading elements. Both are permissions; a backend may ignore them.
+    and the number of leading elements. ``jam`` permits it to unroll the loop and jam the loops
+    inside: each turn begins a variable, a loop adds to it, and the turn stores it, independently of
+    the other turns. All are permissions; a backend may ignore them.
 
     ``loose``: some values of ``var`` may be outside of what the body accesses with it, which it
     then does under conditions only. Passes may not move such accesses out of these.
@@ -143,6 +145,7 @@ class For(Statement):
     lanes: tuple[tuple[Var, Any], ...] = ()
     banks: tuple[tuple[Buffer, int], ...] = ()
     loose: bool = False
+    jam: bool = False
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

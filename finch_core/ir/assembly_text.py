@@ -237,6 +237,7 @@ def _(statement: For) -> Iterator[str]:
     note = f"  # lanes: {lanes}" if lanes else ""
     for buffer, count in statement.banks:
         note += f"  # banks: {buffer.name}[0:{count}]"
+    note += "  # jam" if statement.jam else ""
     yield from _nested(f"for {statement.var.name} in range({bounds}):{note}", statement.body)
 
 

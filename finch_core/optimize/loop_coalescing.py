@@ -65,7 +65,13 @@ def _one_loop(outer: For, kernel: Block) -> For | None:
     """The loop that does what the loop in ``outer`` does in all turns of that, if there is a turn;
     None if there is no such loop."""
     *before, inner = outer.body.statements or (None,)
-    if not isinstance(inner, For) or outer.lanes or outer.banks or _is_left(inner.body):
+    if (
+        not isinstance(inner, For)
+        or outer.lanes
+        or outer.banks
+        or outer.jam
+        or _is_left(inner.body)
+    ):
         return None
     inner = _one_loop(inner, kernel) or inner
     meanings: dict[Expr, Expr] = {}

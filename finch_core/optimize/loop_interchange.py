@@ -1,15 +1,18 @@
 """Loop interchange: sums whose terms are contiguous from sum to sum are computed side by side.
 
-    for i in range(0, n):                          for s in range(0, (n + 1023) // 1024):
-        t = 0.0                                        for i in range(1024 * s, ...):
-        for q in range(0, m):                              y[i] = 0.0
-            t += A[q * n + i] * x[q]        ->         for q in range(0, m):
-        y[i] = t                                           for i in range(1024 * s, ...):
-                                                               y[i] += A[q * n + i] * x[q]
+    for i in range(0, n):                     for s in range(0, (n + 1023) // 1024):
+        t = 0.0                                   for i in range(1024 * s, ...):
+        for q in range(0, m):                         y[i] = 0.0
+            t += A[q * n + i] * x[q]      ->      for group in range(0, (m + 31) // 32):
+        y[i] = t                                      for i in range(1024 * s, ...):  # jam
+                                                          t = y[i]
+                                                          for q in range(32 * group, ...):
+                                                              t += A[q * n + i] * x[q]
+                                                          y[i] = t
 
-Loads move by one element from turn to turn of the new inner loop, so that C compilers compute
-several turns at a time. Each element is computed by the same operations in the same order. Loops
-over strips keep what is updated in the cache.
+Loads move by one element from sum to sum: a backend that jams the turns of ``i`` keeps some of them
+in registers. Each element is computed by the same operations in the same order. Strips keep what is
+updated in the cache, and groups bound the number of places from which is read at a time.
 
 The bounds of the inner loop may depend on ``i`` near the ends of the outer one, where a condition
 on ``i`` changes them; the turns for which it does stay as they are.
@@ -25,7 +28,6 @@ from finch_core.ir.assembly_rewrite import (
     changed_names,
     in_terms_of,
     read_names,
-    replacing,
     with_blocks,
     with_statements,
 )
@@ -39,6 +41,9 @@ from finch_core.symbolic.affine import linear, total
 
 STRIP = 1024
 """Sums that are computed side by side: what they read and write stays in the first cache."""
+GROUP = 32
+"""Terms that are added to the sums of a strip at a time: about as many sequences of addresses are
+foreseen by processors."""
 FEW = 16
 """With fewer sums the loops stay as they are."""
 
@@ -243,47 +248,32 @@ def _strips(sums: _Sums, low: Var, high: Var, names: Names) -> Iterator[Statemen
     strip, start, stop = (
         Var(names.fresh(f"{name}_{what}"), INTP) for what in ("strip", "start", "stop")
     )
-    place = Load(sums.end.buffer, sums.end.index)
     body: list[Statement] = [
         Let(start, low + strip * STRIP),
         Let(stop, (start + STRIP).min(high)),
     ]
-    if sums.start.value != place:
+    if sums.start.value != Load(sums.end.buffer, sums.end.index):
         first = evolve(sums.end, value=sums.start.value)
         body.append(For(var, start, stop, Block((first,))))
-    body += _all_terms(sums, For(var, start, stop, Block()), names)
+    body.append(_groups(sums, start, stop, names))
     yield For(strip, lift(0), (high - low + (STRIP - 1)) // STRIP, Block(tuple(body)))
 
 
-def _all_terms(sums: _Sums, over: For, names: Names) -> Iterator[Statement]:
-    """The terms of the sums that the loop ``over`` visits: four at a time, then two, then one."""
-    name, first = sums.inner.var.name, sums.inner.start
-    count, group = (Var(names.fresh(f"{name}_{what}"), INTP) for what in ("count", "group"))
-    fours = count >> 2
-    yield Let(count, (sums.inner.stop - first).max(0))
-    some = _some_terms(sums, over, 4, first + group * 4, names)
-    yield For(group, lift(0), fours, Block(tuple(some)))
-    for number, at in ((2, first + fours * 4), (1, sums.inner.stop - 1)):
-        some = _some_terms(sums, over, number, at, names)
-        yield If((count & number).ne(0), Block(tuple(some)))
-
-
-def _some_terms(sums: _Sums, over: For, number: int, at: Expr, names: Names) -> Iterator[Statement]:
-    """So many terms from ``at`` on, added to each of the sums that ``over`` visits."""
-    place: Expr = Load(sums.end.buffer, sums.end.index)
-    body, value = list[Statement](), place
-    for k in range(number):
-        term = Var(names.fresh(sums.inner.var.name), INTP)
-        yield Let(term, at + k)
-        meaning: dict[Expr, Expr] = {sums.inner.var: term, sums.start.var: value}
-        for statement in sums.inner.body.statements:
-            new = replacing(meaning)(statement.expressions[0])
-            into = statement.var if isinstance(statement, (Let, Assign)) else sums.start.var
-            value = Var(names.fresh(into.name), into.type)
-            body.append(Let(value, new))
-            meaning[into] = value
-    body.append(Store(sums.end.buffer, sums.end.index, value))
-    yield evolve(over, body=Block(tuple(body)))
+def _groups(sums: _Sums, start: Expr, stop: Expr, names: Names) -> Statement:
+    """The terms of the sums from ``start`` up to ``stop``, some for all of these, then others."""
+    inner = sums.inner
+    group, begin, end = (
+        Var(names.fresh(f"{inner.var.name}_{what}"), INTP) for what in ("group", "begin", "end")
+    )
+    bounds = (
+        Let(begin, inner.start + group * GROUP),
+        Let(end, (begin + GROUP).min(inner.stop)),
+    )
+    sofar = evolve(sums.start, value=Load(sums.end.buffer, sums.end.index))
+    turn = Block((sofar, evolve(inner, start=begin, stop=end), sums.end))
+    each = For(sums.loop.var, start, stop, turn, jam=True)
+    count = (inner.stop - inner.start + (GROUP - 1)) // GROUP
+    return For(group, lift(0), count, Block((*bounds, each)))
 
 
 __all__ = ["loop_interchange"]
