@@ -84,6 +84,7 @@ class Context(Builder):
         fitting: Iterable[tuple[Index, Extent]] = (),
         disabled: Container[str] = (),
         loose: Mapping[Index, Mapping[Extent, list[Extent]]] | None = None,
+        within: Mapping[tuple[Index, Extent], tuple[Extent, ...]] | None = None,
     ) -> None:
         super().__init__(names, constants)
         self.prover = Prover(ranges="ranges" not in disabled)
@@ -92,6 +93,8 @@ class Context(Builder):
         self.fitting = frozenset(fitting)
         self.loose = {} if loose is None else loose
         """The indices that may be outside of what their loops access, under conditions only."""
+        self.within = {} if within is None else within
+        """What conditions leave of ranges that are known at run time (``Unit.within``)."""
         self.constant_dimensions: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to the same value, which never changes."""
         self.dimensions: set[Var] = set()

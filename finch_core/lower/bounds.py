@@ -10,7 +10,7 @@ evaluated under a condition stands under the same condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,22 @@ import numpy as np
 
 from finch_core.errors import OutOfBounds, Span
 from finch_core.interface.run import Run
-from finch_core.interface.tensorlike import TensorLike
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.dtypes import BOOL, Type
-from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, cast, lift
-from finch_core.ir.program import Extent, Loop
+from finch_core.ir.expressions import (
+    TRUE,
+    Access,
+    Dimension,
+    Expr,
+    Index,
+    Literal,
+    Name,
+    Var,
+    cast,
+    lift,
+)
+from finch_core.ir.program import Declare, Extent, Loop, Stmt, Swap, Update
+from finch_core.lower.index_conditions import ANY, part_of
 from finch_core.lower.strides import is_unit
 from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
@@ -43,21 +55,71 @@ _WRITING = "write under a condition, as in: if 0 <= i and i < n"
 
 
 def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
-    """Emit the checks that ``start`` up to ``stop`` lies within what the loop's index accesses."""
+    """Emit the checks that ``start`` up to ``stop``, as far as conditions allow accesses, lies
+    within what the loop's index accesses."""
     done = set()
-    single = is_unit(Extent(start, stop))
+    whole = Extent(start, stop)
+    single = is_unit(whole)
+    is_fixed = unchanged_by(ctx, loop.body)
     for guard, access, written in accesses(loop.body):
         lead = leading(access)
         if access.indices[lead : lead + 1] != (loop.index,):
             continue
         extent = access.tensor.dims[lead]
-        if extent is None or (loop.index, extent) in ctx.fitting or (guard, extent) in done:
+        if extent is None or (loop.index, extent) in ctx.fitting:
             continue
-        if single and guard != TRUE and not written and has_fields(access.tensor):
+        parts = ctx.within.get((loop.index, extent), (ANY,))
+        if (guard, extent, parts) in done:
+            continue
+        lazy = single and guard != TRUE and not written and has_fields(access.tensor)
+        if lazy and not is_loose(ctx, loop.index, extent):
             continue  # it fails where it is read (``Unfurling``)
-        done.add((guard, extent))
+        done.add((guard, extent, parts))
         hint = _WRITING if written else _READING
-        _under(ctx, guard, partial(_check, ctx, access, extent, start, stop, hint))
+        known = [c for c in conjuncts(guard) if is_fixed(c)]
+        for part in parts:
+            reached = part_of(whole, part)
+            check = partial(_check, ctx, access, extent, reached.start, reached.stop, hint)
+            _under(ctx, known, check)
+
+
+def is_loose(ctx: Context, index: Index, extent: Extent) -> bool:
+    """Whether conditions keep an index within a dimension that its loop may leave."""
+    return extent in ctx.loose.get(index, {})
+
+
+def unchanged_by(ctx: Context, stmt: Stmt) -> Callable[[Expr], bool]:
+    """Which expressions can be evaluated before ``stmt``, and have that value all the time.
+
+    Arguments may share memory: where one is written, none is unchanged.
+    """
+    written = set(_written(stmt))
+    shared = any(root is None or not root.local for root in written)
+
+    def is_unchanged(expr: Expr) -> bool:
+        for node in expr.walk():
+            if isinstance(node, (Index, Name, OutOfRange, Dimension)):
+                return False
+            if isinstance(node, Var) and not ctx.is_constant(node):
+                return False
+            if isinstance(node, Access):
+                root = node.tensor.root
+                if node.indices or root is None or root in written or (shared and not root.local):
+                    return False
+        return True
+
+    return is_unchanged
+
+
+def _written(stmt: Stmt) -> Iterator[BoundTensor | None]:
+    """The tensors that a statement changes."""
+    for part in stmt.walk():
+        if isinstance(part, Update):
+            yield part.target.tensor.root
+        elif isinstance(part, Declare):
+            yield part.tensor
+        elif isinstance(part, Swap):
+            yield from (part.first, part.second)
 
 
 def check_index(ctx: Context, access: Access, extent: Extent, at: Expr) -> None:
@@ -72,14 +134,13 @@ def has_fields(tensor: TensorLike) -> bool:
     return any(level.format.fields for level in levels if not level.format.is_leaf)
 
 
-def _under(ctx: Context, guard: Expr, check: Callable[[], None]) -> None:
-    """Emit ``check`` where the parts of ``guard`` hold that can be evaluated before the loop."""
-    known = [as_condition(evaluate(ctx, c)) for c in conjuncts(guard) if _evaluable(c)]
-    if not known:
+def _under(ctx: Context, conds: list[Expr], check: Callable[[], None]) -> None:
+    """Emit ``check`` where these conditions hold before the loop."""
+    if not conds:
         check()
         return
-    cond = known[0]
-    for other in known[1:]:
+    cond, *others = (as_condition(evaluate(ctx, c)) for c in conds)
+    for other in others:
         cond = cond.and_(other)
     with ctx.if_(cond), ctx.prover.assuming(cond):
         check()
@@ -239,12 +300,3 @@ def within_range(ctx: Context, value: Expr) -> Expr:
     for guard, node in found:
         ctx.fork(guard, partial(fail_out_of_range, ctx, node))
     return value
-
-
-def _evaluable(expr: Expr) -> bool:
-    """Whether all indices and accesses of an expression have been lowered, and it does not
-    always fail."""
-    return not any(
-        isinstance(node, (Index, Name, OutOfRange)) or (isinstance(node, Access) and node.indices)
-        for node in expr.walk()
-    )

@@ -37,7 +37,6 @@ follows relies on them: levels have a ``shape`` and no beginning.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import zip_longest
 
 from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.abi import MOST_INDICES
@@ -53,7 +52,7 @@ from finch_core.ir.expressions import (
     Var,
     lift,
 )
-from finch_core.ir.program import Declare, Define, Extent, Loop, Sequential, Sieve, Stmt, Update
+from finch_core.ir.program import Declare, Define, Extent, Loop, Stmt, Update
 from finch_core.ir.python_code import is_permissive
 from finch_core.lower.dimensions import (
     Dim,
@@ -67,8 +66,8 @@ from finch_core.lower.dimensions import (
     moved,
     shifted,
 )
-from finch_core.lower.extents import Solver
-from finch_core.lower.index_conditions import comparisons, narrowed, opposites, passed
+from finch_core.lower.extents import Solver, is_settled
+from finch_core.lower.index_conditions import ANY, comparisons, inside, narrowed
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.records import evolve
 from finch_core.symbolic.affine import is_given, linear
@@ -136,16 +135,8 @@ class _Dimensionalizer:
                 self.place(plain)
         if isinstance(stmt, Define):
             self.meant[stmt.name] = stmt.value
-        if isinstance(stmt, Sequential):
-            for body in stmt.bodies:
-                self.collect(body, conds)
-                conds = (*conds, *passed(body, self.meant))
-            return
-        cond = stmt.cond if isinstance(stmt, Sieve) else TRUE
-        holding = comparisons(cond, self.meant), opposites(cond, self.meant)
-        for body, more in zip_longest(stmt.bodies, holding if isinstance(stmt, Sieve) else ()):
-            if body is not None:
-                self.collect(body, (*conds, *(more or ())))
+        for body, more in inside(stmt, self.meant):
+            self.collect(body, (*conds, *more))
 
     def declare(self, stmt: Declare) -> None:
         present, tensor = self.present(stmt), stmt.tensor
@@ -273,6 +264,8 @@ class _Dimensionalizer:
             if part != stated:
                 range_ = evolve(range_, extent=part)
                 self.unit.loose[index] = parts
+            if not is_settled(stated):  # the check is at run time
+                self.within(index, extent, narrowed(ANY, index, conds, self.is_known))
         if isinstance(dim, Extent):
             self.solver.fit(range_, dim)
             return
@@ -282,9 +275,16 @@ class _Dimensionalizer:
         found = dim.find()
         (found.ranges if written and dim.own else found.fits).append(range_)
 
+    def within(self, index: Index, extent: Extent, part: Extent) -> None:
+        """Record the part of a range that an access needs to lie within its dimension. It is not
+        told whose: equal accesses become one, which then stands where either of them did."""
+        found = self.unit.within.get((index, extent), ())
+        if part not in found:
+            self.unit.within[index, extent] = (*found, part)
+
     def is_known(self, expr: Expr) -> bool:
         """Whether a value is known before the program runs, and does not change."""
-        return self.solver.evaluable(expr) and self.unit.changing.isdisjoint(expr.walk())
+        return is_settled(expr) and self.unit.changing.isdisjoint(expr.walk())
 
     def dims_of(self, node: Access) -> list[Dim | Shifted | Extent | None]:
         """The dimensions of an access: classes if the tensor is declared, else present extents."""

@@ -128,7 +128,7 @@ class Solver:
     def greatest_end(self, stop: Expr) -> Expr | None:
         """The greatest value of the end of a stated range over all turns of the loops around it,
         as ``n`` for ``range(0, i + 1)``; None if it is not known before the program runs."""
-        if self.evaluable(stop):
+        if is_settled(stop):
             return stop
         terms: Terms = []
         for factor, part in linear(stop):
@@ -172,11 +172,11 @@ class Solver:
     def range_of(self, part: Expr) -> Extent | None:
         """The values of a term, if they are known before the program runs."""
         if not isinstance(part, Index):
-            return Extent(part, plus(part, ONE)) if self.evaluable(part) else None
+            return Extent(part, plus(part, ONE)) if is_settled(part) else None
         extent = self.explicit.get(part)
         if extent is None and self.firm(self.indices[part]) is not None:
             extent = self.indices[part].find().extent(part)
-        return extent if extent is not None and self.evaluable(extent) else None
+        return extent if extent is not None and is_settled(extent) else None
 
     def fit_all(self, dim: Dim) -> None:
         if dim.stop is not None:
@@ -186,7 +186,7 @@ class Solver:
     def fit(self, range_: Range, known: Extent) -> None:
         """Check a range before the program runs, if its ends are known by then."""
         extent = range_.extent
-        if not self.evaluable(extent):
+        if not is_settled(extent):
             return
         early, late, hint = self.said_of(range_)
         for first, second, message in (
@@ -207,9 +207,10 @@ class Solver:
         late = f"the loop over {name} ends at {{0}}, and {what} at {{1}}"
         return early, late, _PART.format(name)
 
-    def evaluable(self, expr: Expr) -> bool:
-        """Whether an extent is known before the program runs: it has no index and reads nothing."""
-        return not any(isinstance(n, _UNKNOWN) for n in expr.walk())
+
+def is_settled(expr: Expr) -> bool:
+    """Whether an extent is known before the program runs: it has no index and reads nothing."""
+    return not any(isinstance(n, _UNKNOWN) for n in expr.walk())
 
 
 _UNKNOWN = (Index, Access, Dimension, Load, Name)

@@ -16,9 +16,10 @@ from operator import or_
 
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_rewrite import replacing
 from finch_core.ir.builder import NEGATIONS, negation
 from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import Call, Expr, Index, Literal, call, lift
+from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, lift
 from finch_core.ir.program import Extent, Leave, Sequential, Sieve, Stmt
 from finch_core.lower.dimensions import greatest, least
 from finch_core.lower.sizes import sized
@@ -52,6 +53,21 @@ def _held(cond: Expr, holds: bool, meant: Mapping[Expr, Expr]) -> Iterator[Call]
         found = sized(found)
         if isinstance(found, Call) and found.op in NEGATIONS:
             yield found
+
+
+def inside(stmt: Stmt, meant: Mapping[Expr, Expr]) -> Iterator[tuple[Stmt, tuple[Call, ...]]]:
+    """The statements of which ``stmt`` consists, each with the comparisons that hold there if
+    ``stmt`` runs; ``meant`` may get more names in the meantime."""
+    conds: tuple[Call, ...] = ()
+    if isinstance(stmt, Sequential):
+        for body in stmt.bodies:
+            yield body, conds
+            conds = (*conds, *passed(body, meant))
+    elif isinstance(stmt, Sieve):
+        yield stmt.body, tuple(comparisons(stmt.cond, meant))
+        yield stmt.orelse, tuple(opposites(stmt.cond, meant))
+    else:
+        yield from ((body, ()) for body in stmt.bodies)
 
 
 def passed(stmt: Stmt, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
@@ -197,6 +213,16 @@ def _whole(op: object, literal: Literal) -> Literal | None:
     return Literal(int(math.ceil(value) if op in (prim.lt, prim.ge) else math.floor(value)), int)
 
 
+ANY = Extent(Var("<start>", INTP), Var("<stop>", INTP))
+"""Stands for a range that is not known before the program runs."""
+
+
+def part_of(extent: Extent, part: Extent) -> Extent:
+    """``part``, the narrowed ``ANY``, of the range ``extent``."""
+    meant = replacing({ANY.start: extent.start, ANY.stop: extent.stop})
+    return Extent(meant(part.start), meant(part.stop))
+
+
 FAR, MOST_TERMS = MOST_INDICES // 4, 4
 """Sums of so many values up to ``FAR``, one of which may be a length, do not overflow."""
 
@@ -214,4 +240,4 @@ _MIRRORED = {
 }  # fmt: skip
 
 
-__all__ = ["comparisons", "narrowed", "opposites", "passed"]
+__all__ = ["comparisons", "inside", "narrowed"]

@@ -56,6 +56,9 @@ class Unit:
     loose: dict[Index, dict[Extent, list[Extent]]] = field(factory=dict)
     """Indices that conditions keep within some dimensions, where their loops do not: the parts of
     the range that lie within, by the extent of the dimension, one for each access."""
+    within: dict[tuple[Index, Extent], tuple[Extent, ...]] = field(factory=dict)
+    """The parts of ranges that are known at run time (``index_conditions.ANY``), narrowed as
+    conditions around the accesses of a dimension allow: these are checked."""
     plain: dict[Access, Access] = field(factory=dict)
     """Accesses of wrappers that wrapperization made, and the accesses that they replaced."""
     compared: dict[Expr, Expr] = field(factory=dict)

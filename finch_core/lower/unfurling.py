@@ -17,12 +17,12 @@ from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.interface.views import InPlace, View
 from finch_core.ir.expressions import TRUE, Access, Expr, Literal
 from finch_core.ir.program import Extent, Loop, Stmt
-from finch_core.ir.rewrite import indices_in
 from finch_core.looplets import Lookup, Phase, Sequence, Stepper, Switch
 from finch_core.looplets.select import select
 from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.transform import inside
-from finch_core.lower.bounds import Beyond, contained, has_fields
+from finch_core.lower.bounds import Beyond, contained, has_fields, is_loose
+from finch_core.lower.extents import is_settled
 from finch_core.lower.leading_indices import Missed, selected
 from finch_core.records import define, evolve, field
 from finch_core.symbolic.affine import leading
@@ -95,7 +95,7 @@ class Unfurling:
         extent = tensor.dims[0]
         if extent is None or (self.stmt.index, extent) in self.ctx.fitting:
             return looplet
-        if not has_fields(tensor):
+        if not has_fields(tensor) or is_loose(self.ctx, self.stmt.index, extent):
             return looplet
         start, stop = self.region.start, self.region.stop
         fits = contained(self.ctx, start, stop, extent)
@@ -118,7 +118,7 @@ class Unfurling:
             return looplet
         if self.stmt.extent in parts:
             return looplet  # some access has no condition: the whole range is within
-        known = [p for p in parts if not indices_in(p.start) | indices_in(p.stop)]
+        known = [p for p in parts if is_settled(p)]
         where = known[0] if len(known) == len(parts) == 1 else extent
         fill = Literal(tensor.fill_value, tensor.dtype, structural=True)
         missing = Run(Constant(fill, tensor.ndim - 1))

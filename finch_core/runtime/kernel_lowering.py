@@ -83,6 +83,7 @@ def _context(unit: Unit, arguments: tuple[BoundParameter, ...], options: Options
         constants=[var for argument in arguments for var in argument.scalars],
         fitting=unit.fitting,
         loose=unit.loose,
+        within=unit.within,
         disabled=options.disabled,
     )
 

@@ -41,8 +41,10 @@ RANGES = (
     "range(len(x))", "range(n)", "range(1, n)", "range(-1, n + 1)", "range(m, n)",
     "range(n - 1, -1, -1)",
 )  # fmt: skip
+LATER = "range(p[0], n)", "range(p[1])", "range(p[0], p[1])", "range(p[1] - 1, p[0] - 1, -1)"
+"""Ranges that are known at run time."""
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-ENDS = ("0", "0", "1", "2", "n", "n - 1", "len(x) - 1", "len(x)", "m")
+ENDS = ("0", "0", "1", "2", "n", "n - 1", "len(x) - 1", "len(x)", "m", "k")
 
 
 class Checked:
@@ -80,9 +82,12 @@ class Conditions:
         self.indices = ("i", "j")[: self.draw.choice((1, 1, 2))]
 
     def program(self) -> str:
-        lines = ["def program(y, x, at, s, n, m):"]
+        lines = ["def program(y, x, at, s, p, n, m):", "    k = 0"]
         for level, index in enumerate(self.indices):
-            lines.append(f"{'    ' * (level + 1)}for {index} in {self.draw.choice(RANGES)}:")
+            ranges = LATER if self.draw.random() < 0.4 else RANGES
+            if index == "j" and self.draw.random() < 0.3:
+                ranges = "range(i, n)", "range(i + 1)"
+            lines.append(f"{'    ' * (level + 1)}for {index} in {self.draw.choice(ranges)}:")
         return "\n".join((*lines, *self.block(len(self.indices) + 1, 0))) + "\n"
 
     @property
@@ -97,6 +102,8 @@ class Conditions:
         indent, choice = "    " * level, self.draw.random()
         if self.draw.random() < 0.2:
             return self.guarded(indent)
+        if self.draw.random() < 0.1:
+            return [f"{indent}k = k {self.draw.choice('+-')} 1"]
         if depth > 2 or choice < 0.25:
             return [f"{indent}y[{self.here}] {self.draw.choice(('=', '+='))} {self.read()}"]
         if choice < 0.4:
@@ -169,6 +176,8 @@ class Conditions:
             return name
         if choice < 0.2:
             return f"{end} {op} {index}"
+        if choice < 0.23:
+            return self.draw.choice(("k > 0", "s[0] > 1", "p[0] == 1"))
         return f"x[{self.here}] > 1" if choice < 0.25 else f"{index} {op} {end}"
 
 
@@ -211,18 +220,19 @@ def check(seed: int, backend: str) -> Counter[str]:
         at = np.array([draw.choice((-1, 0, 1, 1, 4)) for _ in range(draw.choice((0, 1, 3)))], int)
         wanted, y, fails = np.zeros(shape), np.zeros(shape), False
         total, s = np.zeros(1), np.zeros(1)
+        p = np.array([draw.randrange(-1, 3), draw.randrange(size - 2, size + 2)])
         try:
-            function(Checked(wanted), Checked(x), Checked(at), total, size, m)
+            function(Checked(wanted), Checked(x), Checked(at), total, p, size, m)
         except IndexError:
             fails = True
-        what = f"seed {seed}, {backend}, {made}, size {size}, m = {m}, at = {at}\n{text}"
+        what = f"seed {seed}, {backend}, {made}, size {size}, m = {m}, at = {at}, p = {p}\n{text}"
         given = Tensor(made, x)
         if not fails:
-            referred = program.reference(y, given, at, s, size, m)
+            referred = program.reference(y, given, at, s, p, size, m)
             np.testing.assert_array_equal(referred.get("y", y), wanted, f"reference, {what}")
             np.testing.assert_array_equal(referred.get("s", s), total, f"reference, {what}")
         try:
-            program(y, given, at, s, size, m)
+            program(y, given, at, s, p, size, m)
         except (DimensionMismatch, OutOfBounds):
             found["fail" if fails else "refused"] += 1
         else:
