@@ -23,6 +23,7 @@ from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.records import evolve
 from finch_core.symbolic.affine import Scope
 from finch_core.symbolic.missing_values import fill_for_missing
+from finch_core.symbolic.split_comparisons import split_comparison
 
 
 def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
@@ -85,6 +86,9 @@ class _Wrapperizer:
         if isinstance(node, Call):
             node = self.truths(fill_for_missing(node), scope)
         if isinstance(node, Call):
+            parts = split_comparison(node)
+            if parts is not None:
+                return evolve(parts, args=tuple(self.rule(part, scope) for part in parts.args))
             for mask in self.masks:
                 found = matched(mask, "match_condition", node, scope)
                 if found is not None:
