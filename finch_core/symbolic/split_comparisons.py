@@ -44,14 +44,15 @@ def split_comparison(cond: Call) -> Call | None:
 
 def _is_extreme(expr: Expr) -> bool:
     """Whether this is ``abs``, ``min`` or ``max`` of sums of indices, whose opposites do not
-    wrap."""
+    wrap; or of more of these."""
     if not isinstance(expr, Call) or expr.op not in _EXTREMES:
         return False
     if len(expr.args) > 2:
         return False
     terms = [part for arg in expr.args for _, part in linear(arg)]
-    plain = all(isinstance(part, (Index, Literal)) for part in terms)
-    return plain and any(isinstance(part, Index) for part in terms)
+    inner = any(_is_extreme(part) for part in terms)
+    plain = all(isinstance(part, (Index, Literal)) or _is_extreme(part) for part in terms)
+    return plain and (inner or any(isinstance(part, Index) for part in terms))
 
 
 __all__ = ["split_comparison"]
