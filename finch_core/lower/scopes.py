@@ -62,6 +62,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.program_text import expression_text
 from finch_core.ir.rewrite import rewrite_expr
+from finch_core.lower.local_shapes import unknown_shape
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
 from finch_core.lower.strides import ascending, held
@@ -247,12 +248,7 @@ class _Scopes:
                     f"a dimension of {stmt.tensor} is not an integer", span=stmt.span, hint=REMEDY
                 )
             if any(isinstance(node, (Index, Access, Dimension, Name)) for node in size.walk()):
-                raise KernelSyntaxError(
-                    f"the shape of {stmt.tensor} is not known before the program runs",
-                    span=stmt.span,
-                    hint="make it of whole numbers, parameters that are numbers, sizes of tensors "
-                    "that the kernel does not declare, and their sums",
-                )
+                raise unknown_shape(stmt.tensor, stmt.span)
         return tuple(total([(1, size)]) for size in found)
 
     def plain(self, name: str, span: Span | None) -> Any:

@@ -16,7 +16,7 @@ from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.interface.plugins import hub
 from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.dtypes import Type, concrete, holds, type_of
-from finch_core.ir.expressions import Access, Var, lift
+from finch_core.ir.expressions import Access, Expr, Index, Name, Var, lift
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator, alike, cast_value
 from finch_core.ir.program import (
@@ -26,6 +26,7 @@ from finch_core.ir.program import (
     Freeze,
     Labelled,
     Leave,
+    Local,
     Loop,
     Program,
     Sequential,
@@ -40,6 +41,7 @@ from finch_core.ir.program import (
 from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permissive, strip
 from finch_core.ir.variables import variable_types
 from finch_core.looplets.short_circuit import inexact_fixed_point
+from finch_core.lower.local_shapes import unknown_shape
 from finch_core.lower.made_like import Known, made_like
 from finch_core.records import evolve, frozen
 from finch_core.reference.extents import Extents
@@ -164,6 +166,17 @@ def _written(program: Program) -> list[str]:
     return list(names)
 
 
+def _size(program: Program, local: Local, size: Expr, scalars: dict[str, Any]) -> int:
+    """A dimension of a local. Raises ``KernelSyntaxError`` if it is known in the program alone."""
+    for node in size.walk():
+        later = isinstance(node, (Index, Name, Var)) and node.name not in scalars
+        if later or isinstance(node, Access):
+            declared = (s for s in program.body.walk() if isinstance(s, Declare))
+            span = next((s.span for s in declared if str(s.tensor) == local.name), None)
+            raise unknown_shape(local.name, span)
+    return int(evaluate(size, scalars))
+
+
 def _extents(
     program: Program,
     arrays: Mapping[str, np.ndarray[Any, Any]],
@@ -174,7 +187,7 @@ def _extents(
     shapes = {name: array.shape for name, array in arrays.items()}
     for local in program.locals:
         sizes = local.shape or (0,) * (0 if local.is_variable else local.format.ndim)
-        shapes[local.name] = tuple(int(evaluate(lift(size), scalars)) for size in sizes)
+        shapes[local.name] = tuple(_size(program, local, lift(size), scalars) for size in sizes)
     fixed = fixed | {local.name for local in program.locals if local.shape is not None}
     sizeless = {name for name, value in values.items() if getattr(value, "is_sizeless", False)}
     sizeless |= {local.name for local in program.locals if local.shape is None}

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from error_support import refusal
 
 from finch_core import Tensor, _, kernel
@@ -24,3 +25,5 @@ the shape of w is not known before the program runs
   hint: make it of whole numbers, parameters that are numbers, sizes of tensors that the kernel \
 does not declare, and their sums"""
     assert refusal(KernelSyntaxError, rows, np.zeros(2), np.array([1, 2])) == expected
+    with pytest.raises(KernelSyntaxError, match="the shape of w is not known before"):
+        rows.reference(np.zeros(2), np.array([1, 2]))
