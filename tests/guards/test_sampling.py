@@ -1,4 +1,4 @@
-"""The marker ``sampled``: each run has the same part of the cases, and one of each test at least."""
+"""The marker ``sampled``: each run has the same part of the cases, one of each test at least."""
 
 from __future__ import annotations
 
