@@ -19,7 +19,7 @@ from finch_array.indices import APART, Parts, checked_item, parts_of
 from finch_array.joining import moves_in_pieces
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
-from finch_array.run import as_seen, coordinates, run, sorted_tensor
+from finch_array.run import FEW, as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers import stride
@@ -247,7 +247,8 @@ def _chosen(array: Any, parts: Parts) -> Any:
     sizes = tuple([shape[k] for k in arrays])
     own, keys = keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought)
     leading = cut.__class__ is Tensor and arrays[-1] == len(arrays) - 1  # so that these are sorted
-    entry, place = _matches_in_order(own, keys) if leading else _matches(own, keys)
+    matches = _matches_in_order if leading else _matches
+    entry, place = matches(own, keys, math.prod(sizes))
     result: list[tuple[int, Any]] = []
     for item in dimensions:
         if item == "joint":
@@ -295,17 +296,22 @@ def _result_dimensions(widths: tuple[int | None, ...]) -> tuple[list[int], list[
     return arrays, [*rest[:at], "joint", *rest[at:]]
 
 
-def _matches(own: Any, sought: Any) -> tuple[Any, Any]:
-    """All pairs of equal elements: their positions in ``own`` and in ``sought``."""
+def _matches(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
+    """All pairs of equal elements, which are below ``stop``: their positions in ``own`` and in
+    ``sought``."""
     order = sought.argsort(kind="stable")
-    entry, place = _matches_in_order(sought[order], own)[::-1]
+    entry, place = _matches_in_order(sought[order], own, stop)[::-1]
     return entry, order[place]
 
 
-def _matches_in_order(own: Any, sought: Any) -> tuple[Any, Any]:
+def _matches_in_order(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
     """The same, of elements ``own`` that are sorted, in the order of ``sought``."""
-    first = own.searchsorted(sought)
-    count = own.searchsorted(sought, "right") - first
+    if len(sought) > FEW and stop <= 2 * (len(own) + len(sought)):  # counting costs less
+        counts = np.bincount(own, minlength=stop)
+        first, count = (np.add.accumulate(counts) - counts)[sought], counts[sought]
+    else:
+        first = own.searchsorted(sought)
+        count = own.searchsorted(sought, "right") - first
     place = np.arange(len(sought)).repeat(count)
     first -= np.add.accumulate(count) - count
     return first.repeat(count) + np.arange(len(place)), place
