@@ -55,10 +55,13 @@ def jammed(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
         and begin.mutable
         and concrete(begin.var.type).kind in "iuf"
         and isinstance(inner, asm.For)
-        and all(isinstance(s, (asm.Let, asm.Assign, asm.Comment)) for s in inner.body.statements)
         and isinstance(end, asm.Store)
     ):
         return ()
+    for s in inner.body.statements:
+        adds = isinstance(s, asm.Assign) and s.var == begin.var
+        if not adds and not isinstance(s, (asm.Let, asm.Comment)):
+            return ()
     return _tiles(emitter, loop, begin, evolve(inner, lanes=()), end)
 
 
