@@ -341,10 +341,10 @@ class Elementwise:
     def _fill_varies(self, operands: Sequence[Any]) -> bool:
         """Whether the fill of the result depends on numbers: ``0 * x`` is 0 unless ``x`` is not
         finite."""
-        key = tuple(
-            told(x) if isinstance(x, NUMBERS) else (x.dtype, x.fill_value.tobytes())
+        key = tuple([  # in which an array is unlike the number that is its fill
+            told(x) if isinstance(x, NUMBERS) else (x.dtype, x.fill_value.tobytes(), "fill")
             for x in operands
-        )
+        ])  # fmt: skip
         found = self._varying.get(key)
         if found is None:
             if len(self._varying) >= MOST:

@@ -8,7 +8,7 @@ import pytest
 from array_support import MATRICES, data, tensor
 
 from finch_array.elementwise import Elementwise, _on_fill
-from finch_array.functions import FUNCTIONS
+from finch_array.functions import FUNCTIONS, Direct, _choose
 from finch_array.leaves import relabelled
 from finch_core import Tensor
 from finch_core.errors import FinchError
@@ -90,3 +90,18 @@ def test_fills_that_come_again_are_put_into_the_same_formats(name):
         assert other.signature is tensor_signature(other.format)
         for mine, own in zip(other.arrays, found.arrays, strict=True):
             assert mine is own
+
+
+@pytest.mark.parametrize("first", [(0, 1, 2), (0, 2, 1)])
+def test_an_array_is_unlike_a_number_that_is_its_fill(first):
+    """Whether a fill depends on numbers is remembered by operands, of which numbers are told from
+    arrays: formats of results do not depend on earlier calls."""
+    array = tensor(data((4, 5)), MATRICES["lists"])
+    where = Direct("where", _choose._function)
+    operands = array > 1, array, np.array(0.0)
+    for order in (first, (0, 1, 2), (0, 2, 1)):
+        given = [operands[k] for k in order]
+        found = where(*given)
+        assert found.format == Direct("where", _choose._function)(*given).format
+        np.testing.assert_array_equal(found.to_numpy(), np.where(*map(np.asarray, given)))
+    assert where(*operands).nnz < array.size
