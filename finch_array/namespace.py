@@ -78,7 +78,7 @@ RENAMED = {
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
     "true_divide": "divide", "power": "pow", "invert": "bitwise_invert", "rint": "round",
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
-    "conjugate": "conj", "concatenate": "concat", "transpose": "permute_dims", "amax": "max",
+    "conjugate": "conj", "concatenate": "concat", "amax": "max",
     "amin": "min", "around": "round", "cumsum": "cumulative_sum", "cumprod": "cumulative_prod",
     "array_equiv": "array_equal", "unique": "unique_values", "mod": "remainder",
 }  # fmt: skip

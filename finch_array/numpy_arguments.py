@@ -13,7 +13,9 @@ from finch_array.operands import NUMBERS
 from finch_core.interface.array_methods import ArrayMethods
 
 _RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction"}
-_HARMLESS = frozenset({"kind", "optimize", "subok", "casting", "overwrite_input"})
+_HARMLESS = frozenset(
+    {"kind", "optimize", "order", "stable", "subok", "casting", "overwrite_input"}
+)
 """Parameters that do not change what a result is."""
 
 
@@ -21,25 +23,38 @@ def arguments(
     function: Any, own: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of ``own``, the function of this package for NumPy's ``function``, from those
-    of the latter. Raises ``TypeError`` for a parameter that ``own`` lacks, unless it has the value
-    that it has by default."""
-    places = _parameters(own)
-    if places is None:
-        return list(args), dict(options)
-    first, known = places
-    defaults = _defaults(function)
-    named = list(defaults)
-    given = dict(zip(named[first:], args[first:], strict=False)) | dict(options)
-    kept = {}
+    of the latter, by the names of its parameters, or by their places where ``own`` has other names.
+    Raises ``TypeError`` for a parameter that ``own`` lacks, unless it has the value that it has by
+    default."""
+    names, first, takes_all = _names(function, own)
+    if first is None:
+        given, kept = dict(options), list(args)
+    else:
+        given, kept = dict(zip(_defaults(function), args, strict=False)) | dict(options), []
+    rest = {}
     for name, value in given.items():
-        mine = _RENAMED.get(name, name)
-        if mine in known:
-            kept[mine] = value
-        elif name not in _HARMLESS and not _is_default(value, defaults.get(name)):
+        mine = names.get(name)
+        if mine is not None or takes_all:
+            rest[mine or name] = value
+        elif name not in _HARMLESS and not _is_default(value, _defaults(function).get(name)):
             raise TypeError(
                 f"np.{function.__name__} of a tensor takes no {name}=: {_remedy(function)}"
             )
-    return list(args[:first]), kept
+    for name in first or ():
+        if name not in rest:
+            break
+        kept.append(rest.pop(name))
+    return kept, rest
+
+
+def parameters_of(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Give a function that passes all on to another the parameters of that one."""
+
+    def named(own: Any) -> Any:
+        own.__signature__ = inspect.signature(function)
+        return own
+
+    return named
 
 
 def without_out(
@@ -73,13 +88,26 @@ def _equal(value: Any, other: Any) -> bool:
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> tuple[int, frozenset[str]] | None:
-    """How many arguments a function takes by position, and the names of all; None if it takes any
-    number."""
-    kinds = inspect.signature(function).parameters.values()
-    if any(p.kind is p.VAR_POSITIONAL for p in kinds):
-        return None
-    return sum(p.kind is not p.KEYWORD_ONLY for p in kinds), frozenset(p.name for p in kinds)
+def _names(
+    function: Any, own: Callable[..., Any]
+) -> tuple[dict[str, str], tuple[str, ...] | None, bool]:
+    """The parameters of ``own`` by the names that NumPy's function has for them, those that are
+    passed by place alone (None: any number is, as it comes), and whether it takes all others."""
+    theirs, found = _defaults(function), inspect.signature(own).parameters.values()
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in found)
+    by_place = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = {p.name: p.name for p in found if p.kind is p.KEYWORD_ONLY}
+    mine = {*by_place, *names}
+    for name in theirs:
+        known = name if name in mine else _RENAMED.get(name)
+        if known in mine:
+            names[name] = known
+    for name, known in zip(theirs or by_place, by_place, strict=False):
+        if name not in names and known not in names.values():
+            names[name] = known
+    if not theirs or any(p.kind is p.VAR_POSITIONAL for p in found):
+        return names, None, takes_all
+    return names, tuple([p.name for p in found if p.kind is p.POSITIONAL_ONLY]), takes_all
 
 
 @cache
@@ -138,4 +166,4 @@ def refused_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: 
     raise TypeError(f"tensors have no np.{name}: {_SCALARS}, and np.asarray(A) a dense array")
 
 
-__all__ = ["arguments", "refused", "refused_ufunc", "without_out"]
+__all__ = ["arguments", "parameters_of", "refused", "refused_ufunc", "without_out"]

@@ -3,23 +3,21 @@ what libraries call on chunks of arrays (``docs/neighbours.md``)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 
-from finch_array import cumulative, searching
 from finch_array import functions as fn
-from finch_array import reductions as red
+from finch_array import searching
 from finch_array.assignment import setitem
-from finch_array.axes import axes_of, axis_of, shape_of
+from finch_array.axes import axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
 from finch_array.joining import framed, moves_in_pieces
 from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, moveaxis, permute_dims, squeeze
+from finch_array.manipulation import atleast_nd, moveaxis, permute_dims
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
@@ -160,7 +158,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return searching.mapped(array_of(x), lambda values: np.digitize(values, edges, right))
 
 
-def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = False, **_: Any) -> Any:
+def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element of ``x`` is one of ``elements``."""
     return searching.isin(x, elements, invert=invert)
 
@@ -179,12 +177,8 @@ def nan_to_num(
     return x
 
 
-def histogram(
-    x: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+def histogram(x: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
     """The numbers of elements by bins, as of ``np.histogram``, from what is stored."""
-    if weights is not None:
-        return NotImplemented
     values, counts = (part.to_numpy() for part in searching.unique_counts(x))
     found, edges = np.histogram(values, bins, range, weights=counts, density=density)
     return found if density else found.astype(np.intp), edges
@@ -193,12 +187,12 @@ def histogram(
 # -- order ------------------------------------------------------------------------------------
 
 
-def partition(x: Any, kth: Any, axis: int | None = -1, **_: Any) -> Any:
+def partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
     """``x`` sorted along ``axis``, which is one of its partitions."""
     return searching.sort(ravel(x) if axis is None else x, axis=-1 if axis is None else axis)
 
 
-def argpartition(x: Any, kth: Any, axis: int | None = -1, **_: Any) -> Any:
+def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Any:
     """The indices that sort ``x`` along ``axis``."""
     return searching.argsort(ravel(x) if axis is None else x, axis=-1 if axis is None else axis)
 
@@ -217,119 +211,6 @@ def unique(x: Any, return_index: bool = False, return_inverse: bool = False,
     return values, np.bincount(back, counts, len(values)).astype(np.intp)
 
 
-# -- reductions without NaN ---------------------------------------------------------------------
-
-
-def _without_nan(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
-    def reduced(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = None,
-                **_: Any) -> Any:  # fmt: skip
-        options = {"axis": axis, "keepdims": keepdims is True}
-        if dtype is not None:
-            options["dtype"] = dtype
-        array = array_of(x)
-        kept = _replaced(array, instead) if array.dtype.kind in "fc" else array
-        return reduction(kept, **options)
-
-    return reduced
-
-
-def _replaced(array: Any, value: Any) -> Any:
-    return fn.where(fn.isnan(array), array.dtype.type(value), array)
-
-
-def _counted(array: Any, axis: Any) -> Any:
-    """The number of elements along ``axis`` that are not NaN."""
-    return red.sum(fn.FUNCTIONS["logical_not"](fn.isnan(array)), axis=axis, keepdims=True)
-
-
-def nanmean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-            **_: Any) -> Any:  # fmt: skip
-    """The mean of the elements along ``axis`` that are not NaN."""
-    array = array_of(x)
-    total, count = nansum(array, axis=axis, keepdims=True), _counted(array, axis)
-    if total.dtype.kind in "fc":  # whose dtype is that of the mean
-        count = fn.cast(count, total.dtype)
-    return _kept(fn.FUNCTIONS["divide"](total, count), axis, keepdims)
-
-
-def nanvar(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-           keepdims: Any = False, **_: Any) -> Any:  # fmt: skip
-    """The variance of the elements along ``axis`` that are not NaN, from what is stored."""
-    array = array_of(x)
-    if is_dense(array) or array.dtype.kind != "f":
-        if not is_dense(array) and array.dtype.kind != "c":
-            return red.var(array, axis=axis, correction=ddof, keepdims=keepdims is True)
-        plain = array.to_numpy()
-        return array_of(np.asarray(np.nanvar(plain, axis, ddof=ddof, keepdims=keepdims is True)))
-    shape, coords, values = coordinates(array)
-    axes = axes_of(axis, array.ndim)
-    kept = tuple(n for k, n in enumerate(shape) if k not in axes)
-    group = np.zeros(len(values), np.intp)
-    for k, n in enumerate(shape):
-        group = group if k in axes else group * n + coords[k]
-    total = math.prod(kept)
-
-    def summed(weights: Any) -> Any:
-        return np.bincount(group, weights, total)
-
-    there, fill = values == values, np.float64(array.fill_value)
-    length = math.prod(shape[a] for a in axes)
-    absent = (length - np.bincount(group, minlength=total)) * float(fill == fill)
-    fill = np.nan_to_num(fill)
-    count = summed(there * 1.0) + absent
-    plain = np.where(there, values, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        middle = (summed(plain) + absent * fill) / count
-        away = np.where(there, plain - middle[group], 0.0)
-        found = (summed(away * away) + absent * (fill - middle) ** 2) / (count - ddof)
-    ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
-    return array_of(found.astype(array.dtype).reshape(ones if keepdims is True else kept))
-
-
-def nanstd(x: Any, *args: Any, **options: Any) -> Any:
-    """The standard deviation of the elements along ``axis`` that are not NaN."""
-    return fn.FUNCTIONS["sqrt"](nanvar(x, *args, **options))
-
-
-def _arg_extreme(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
-    def found(x: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **_: Any) -> Any:
-        array = array_of(x)
-        kept = _replaced(array, instead) if array.dtype.kind == "f" else array
-        return reduction(kept, axis=axis, keepdims=keepdims is True)
-
-    return found
-
-
-def _cumulated(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
-    def found(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        array = array_of(x)
-        kept = _replaced(array, instead) if array.dtype.kind in "fc" else array
-        return reduction(kept if axis is not None else ravel(kept), axis=axis or 0, dtype=dtype)
-
-    return found
-
-
-def _kept(array: Any, axis: Any, keepdims: Any) -> Any:
-    return array if keepdims is True else squeeze(array, axis=axes_of(axis, array.ndim))
-
-
-def _extreme_without_nan(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
-    kept = _without_nan(reduction, instead)
-
-    def reduced(x: Any, axis: Any = None, out: Any = None, keepdims: Any = None, **_: Any) -> Any:
-        array = array_of(x)
-        found = kept(array, axis=axis, keepdims=True)
-        if array.dtype.kind == "f":  # NaN where there is nothing else
-            there = _counted(array, axis)
-            found = fn.where(fn.FUNCTIONS["equal"](there, 0), array.dtype.type(np.nan), found)
-        return _kept(found, axis, keepdims)
-
-    return reduced
-
-
-nansum, nanprod = _without_nan(red.sum, 0), _without_nan(red.prod, 1)
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.array: like_array, np.asarray: like_array, np.asanyarray: like_array,
     np.full_like: filled_like, np.zeros_like: _constant(0), np.ones_like: _constant(1),
@@ -338,14 +219,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.digitize: digitize, np.isin: isin,
     np.take_along_axis: along_axis, np.nan_to_num: nan_to_num, np.histogram: histogram,
     np.partition: partition,
-    np.argpartition: argpartition, np.unique: unique, np.nansum: nansum, np.nanprod: nanprod,
-    np.nanmax: _extreme_without_nan(red.max, -np.inf),
-    np.nanmin: _extreme_without_nan(red.min, np.inf),
-    np.nanmean: nanmean, np.nanvar: nanvar, np.nanstd: nanstd,
-    np.nanargmax: _arg_extreme(searching.argmax, -np.inf),
-    np.nanargmin: _arg_extreme(searching.argmin, np.inf),
-    np.nancumsum: _cumulated(cumulative.cumulative_sum, 0), np.pad: pad,
-    np.nancumprod: _cumulated(cumulative.cumulative_prod, 1),
+    np.argpartition: argpartition, np.unique: unique, np.pad: pad,
     np.tril: lambda x, k=0: tril(x, k=k), np.triu: lambda x, k=0: triu(x, k=k),
 }  # fmt: skip
 """The function of this package for each of NumPy's."""

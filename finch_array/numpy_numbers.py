@@ -36,7 +36,7 @@ def reduction(own: Callable[..., Any], op: Any, identity: Any) -> Callable[..., 
     ) -> Any:  # fmt: skip
         array = array_of(a)
         options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
-        has_start = initial is not np._NoValue and initial is not None
+        has_start = is_given(initial)
         if where is not True:
             instead = initial if identity is None else identity
             if identity is None and not has_start:
@@ -52,18 +52,30 @@ def reduction(own: Callable[..., Any], op: Any, identity: Any) -> Callable[..., 
     return reduced
 
 
+def is_given(initial: Any) -> bool:
+    """Whether a call names the initial value of a reduction."""
+    return initial is not np._NoValue and initial is not None
+
+
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
     *, where: Any = True,
 ) -> Any:  # fmt: skip
     """The mean of the elements that count, in ``dtype``."""
     array = array_of(a) if dtype is None else fn.cast(a, dtype)
+    wanted = red.mean_dtype(array.dtype) if dtype is None else np.dtype(dtype)
+    options: dict[str, Any] = {"axis": axis, "keepdims": keepdims is True}
     if where is True:
-        return red.mean(array, axis=axis, keepdims=keepdims is True)
-    counted = fn.where(where, array, array.dtype.type(0))
-    total = red.sum(counted, axis=axis, keepdims=keepdims is True)
-    chosen = broadcast_to(where, array.shape)
-    return ELEMENTWISE["divide"](total, red.sum(chosen, axis=axis, keepdims=keepdims is True))
+        found = red.mean(array, **options)
+    else:
+        counted, chosen = (
+            fn.where(where, array, array.dtype.type(0)),
+            broadcast_to(where, array.shape),
+        )
+        wide = np.dtype(np.float32) if wanted == np.float16 else wanted  # as a sum may overflow
+        total = red.sum(counted, dtype=wide, **options)
+        found = ELEMENTWISE["divide"](total, red.sum(chosen, **options))
+    return found if found.dtype == wanted else fn.cast(found, wanted)
 
 
 def average(
@@ -101,7 +113,7 @@ def cumulated(own: Callable[..., Any]) -> Callable[..., Any]:
 def _ordered(own: Callable[..., Any]) -> Callable[..., Any]:
     """``np.sort`` and ``np.argsort``: along ``axis`` (None: of all elements, in a row)."""
 
-    def found(a: Any, axis: int | None = -1, *_: Any, **__: Any) -> Any:
+    def found(a: Any, axis: int | None = -1) -> Any:
         return own(ravel(a), axis=0) if axis is None else own(a, axis=axis)
 
     return found
@@ -247,10 +259,12 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 }
 """The function of this package for NumPy's ufuncs that are no functions of the standard."""
 
+_MAX = reduction(red.max, ELEMENTWISE["maximum"], None)
+_MIN = reduction(red.min, ELEMENTWISE["minimum"], None)
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: reduction(red.sum, fn.add, 0), np.prod: reduction(red.prod, fn.multiply, 1),
-    np.max: reduction(red.max, ELEMENTWISE["maximum"], None),
-    np.min: reduction(red.min, ELEMENTWISE["minimum"], None),
+    np.max: _MAX, np.min: _MIN, np.amax: _MAX, np.amin: _MIN,
     np.any: reduction(red.any, ELEMENTWISE["logical_or"], 0),
     np.all: reduction(red.all, ELEMENTWISE["logical_and"], 1),
     np.mean: mean, np.average: average,

@@ -28,30 +28,40 @@ from finch_core.errors import DimensionMismatch
 # -- joining ----------------------------------------------------------------------------------
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Any:
-    """The arrays one after another along ``axis``, as ``dtype`` if one is given."""
+def concatenate(
+    arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """The arrays one after another along ``axis``, as ``dtype`` if one is given. Raises
+    ``TypeError`` where ``casting`` does not allow that."""
     found = concat(arrays, axis=axis)
-    return found if dtype is None else fn.cast(found, dtype)
+    if dtype is None:
+        return found
+    if not np.can_cast(found.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"arrays of {found.dtype} are not cast to {np.dtype(dtype)} under the rule "
+            f"{casting!r}: casting='unsafe' does"
+        )
+    return fn.cast(found, dtype)
 
 
-def _joined(arrays: Sequence[Any], axis: int, ndim: int, dtype: Any) -> Any:
-    return concatenate([atleast(ndim)(x) for x in arrays], axis, dtype=dtype)
+def _joined(arrays: Sequence[Any], axis: int, ndim: int, **options: Any) -> Any:
+    return concatenate([atleast(ndim)(x) for x in arrays], axis, **options)
 
 
-def vstack(tup: Sequence[Any], *, dtype: Any = None) -> Any:
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays below one another; a vector is a row."""
-    return _joined(tup, 0, 2, dtype)
+    return _joined(tup, 0, 2, dtype=dtype, casting=casting)
 
 
-def hstack(tup: Sequence[Any], *, dtype: Any = None) -> Any:
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays beside one another; vectors one after another."""
     given = [atleast(1)(x) for x in tup]
-    return _joined(given, int(given[0].ndim > 1), 1, dtype)
+    return _joined(given, int(given[0].ndim > 1), 1, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any]) -> Any:
     """Arrays along the third dimension."""
-    return _joined(tup, 2, 3, None)
+    return _joined(tup, 2, 3)
 
 
 def column_stack(tup: Sequence[Any]) -> Any:
@@ -213,9 +223,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a[(places,) * a.ndim] = val
 
 
-def take_method(
-    a: Any, indices: Any, axis: int | None = None, mode: str = "raise", **_: Any
-) -> Any:
+def take_method(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """The subarrays at ``indices``, of any shape; ``mode``: those beyond are an error, the first or
     last (``"clip"``), or counted around (``"wrap"``)."""
     array = ravel(a) if axis is None else array_of(a)

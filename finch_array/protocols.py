@@ -135,14 +135,10 @@ def array_function(_: Any, function: Any, types: Any, args: Any, kwargs: Any) ->
     """A function of NumPy on tensors. Raises ``TypeError`` for one, or a parameter, that this
     package does not have; ``NotImplemented`` where arrays of others take part."""
     args, out, kwargs = without_out(function, args, kwargs)
-    own = of_numpy().get(function)
+    own = of_numpy().get(function) or _standard(function)
     if own is None:
-        own = _standard(function)
-        if own is None:
-            return refused(function, types)
-        args, kwargs = arguments(function, own, args, kwargs)
-        if own.__name__ == "permute_dims" and len(args) + len(kwargs) == 1:
-            args = (*args, tuple(reversed(range(args[0].ndim))))
+        return refused(function, types)
+    args, kwargs = arguments(function, own, args, kwargs)
     made = own(*args, **{k: v for k, v in kwargs.items() if v is not np._NoValue})
     return made if out is None else _given(out, made)
 
@@ -163,9 +159,16 @@ def _standard(function: Any) -> Callable[..., Any] | None:
 @cache
 def of_numpy() -> dict[Any, Callable[..., Any]]:
     """The functions of NumPy that the standard does not have, or has with other arguments."""
-    from finch_array import numpy_functions, numpy_numbers, numpy_parts, numpy_shapes, quantiles
+    from finch_array import (
+        nan_reductions,
+        numpy_functions,
+        numpy_numbers,
+        numpy_parts,
+        numpy_shapes,
+        quantiles,
+    )
 
-    homes = (numpy_functions, numpy_parts, numpy_shapes, numpy_numbers, quantiles)
+    homes = (numpy_functions, numpy_parts, numpy_shapes, numpy_numbers, quantiles, nan_reductions)
     found = {key: own for home in homes for key, own in home.FUNCTIONS.items()}
     return {**found, **_SPECIAL}
 
@@ -190,7 +193,7 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
     return bool(look_up("all")(same))
 
 
-def _copied_array(x: Any, **options: Any) -> Any:
+def _copied_array(x: Any) -> Any:
     return look_up("asarray")(x, copy=True)
 
 
@@ -202,27 +205,23 @@ def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     return look_up("tensordot")(x, y, axes=axes)
 
 
-def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
+def _einsum(subscripts: Any, *operands: Any, dtype: Any = None) -> Any:
     if not isinstance(subscripts, str):
         raise TypeError("einsum of a tensor takes its indices as text, 'ij,jk->ik'")
-    return look_up("einsum")(subscripts, *operands)
+    given = operands if dtype is None else [cast(x, dtype) for x in operands]
+    return look_up("einsum")(subscripts, *given)
 
 
 def _trace(x: Any, offset: int = 0, **options: Any) -> Any:
     return look_up("linalg").trace(x, offset=offset)
 
 
-def _passed_on(name: str) -> Callable[..., Any]:
-    """The function of this name, called with positional arguments alone."""
-    return lambda *args, **options: look_up(name)(*args)
-
-
 _SPECIAL: dict[Any, Callable[..., Any]] = {
     np.allclose: allclose, np.array_equal: array_equal, np.shape: lambda x: tuple(x.shape),
     np.ndim: lambda x: x.ndim, np.size: _size, np.copy: _copied_array, np.trace: _trace,
-    np.tensordot: _tensordot, np.einsum: _einsum, np.result_type: _passed_on("result_type"),
-    np.iscomplexobj: lambda x: x.dtype.kind == "c", np.where: _passed_on("where"),
-    np.array_repr: repr, np.array_str: str, np.array2string: lambda x, *_, **options: str(x),
-    np.moveaxis: _passed_on("moveaxis"),
+    np.tensordot: _tensordot, np.einsum: _einsum,
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.array_repr: lambda x, **options: repr(x), np.array_str: lambda x, **options: str(x),
+    np.array2string: lambda x, **options: str(x),
 }  # fmt: skip
 """Functions of NumPy whose arguments differ, or that give no array."""

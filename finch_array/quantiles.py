@@ -13,6 +13,7 @@ from finch_array.axes import axes_of
 from finch_array.fibers import Fibers, fibers, sorted_fibers
 from finch_array.leaves import differs
 from finch_array.manipulation import moveaxis, reshape, unraveled
+from finch_array.numpy_arguments import parameters_of
 from finch_array.operands import array_of, is_dense
 from finch_array.run import is_short, sorted_tensor
 
@@ -37,11 +38,13 @@ def nanquantile(
     return _quantiles(np.nanquantile, a, _checked(q, a, method), axis, keepdims is True)
 
 
+@parameters_of(quantile)
 def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     """``quantile`` of hundredths."""
     return quantile(a, _of_hundredths(q), *args, **options)
 
 
+@parameters_of(nanquantile)
 def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     """``nanquantile`` of hundredths."""
     return nanquantile(a, _of_hundredths(q), *args, **options)
@@ -53,7 +56,7 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _quantiles(np.median, a, None, axis, keepdims)
 
 
-def nanmedian(a: Any, axis: Any = None, *_: Any, keepdims: Any = False, **__: Any) -> Any:
+def nanmedian(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """``median`` of the elements that are not NaN; NaN, with a warning, where all are."""
     return _quantiles(np.nanmedian, a, None, axis, keepdims is True)
 

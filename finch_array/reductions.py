@@ -174,7 +174,7 @@ def root(array: Any) -> Any:
 # -- means ------------------------------------------------------------------------------------
 
 
-def _mean_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
+def mean_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of means: of integers and bools float64."""
     return np.dtype(np.float64) if kind.kind in "biu" else kind
 
@@ -188,7 +188,7 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     computed in single, as a sum may overflow. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
     array = array_operand(x)
-    dtype, axes = _mean_dtype(array.dtype), axes_of(axis, array.ndim)
+    dtype, axes = mean_dtype(array.dtype), axes_of(axis, array.ndim)
     wide = np.dtype(np.float32) if dtype == np.float16 else dtype
     found = divided(sum(array, axis=axes, dtype=wide), _count(array, axes))
     found = found if wide == dtype else fn.cast(found, dtype)
@@ -230,7 +230,7 @@ def _spread(
     axes = axes_of(axis, array.ndim)
     count = _count(array, axes)
     divisor = (count - correction) if count > correction else 0.0
-    dtype = _mean_dtype(array.dtype)
+    dtype = mean_dtype(array.dtype)
     op = None if of_dense is np.positive else operator_for(of_dense)
     found = spread(array, axes, count, divisor, dtype, op) if count else None
     if found is None:

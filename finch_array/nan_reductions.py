@@ -1,0 +1,170 @@
+"""NumPy's reductions of the elements that are not NaN, on tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from finch_array import cumulative, searching
+from finch_array import functions as fn
+from finch_array import reductions as red
+from finch_array.axes import axes_of
+from finch_array.manipulation import squeeze
+from finch_array.numpy_arguments import parameters_of
+from finch_array.numpy_numbers import FUNCTIONS as WITH_NAN
+from finch_array.numpy_numbers import is_given
+from finch_array.numpy_shapes import ravel
+from finch_array.operands import array_of, is_dense
+from finch_array.run import coordinates
+
+
+def _without_nan(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    """``own``, a reduction of NumPy's, of ``instead`` in the place of NaN."""
+
+    def reduced(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+                initial: Any = np._NoValue, where: Any = True) -> Any:  # fmt: skip
+        return own(_replaced(array_of(a), instead), axis, dtype, None, keepdims, initial, where)
+
+    return reduced
+
+
+def _replaced(array: Any, value: Any) -> Any:
+    """``array`` with a value in the place of NaN."""
+    if array.dtype.kind not in "fc":
+        return array
+    return fn.where(fn.isnan(array), array.dtype.type(value), array)
+
+
+def _counted(array: Any, axis: Any) -> Any:
+    """The number of elements along ``axis`` that are not NaN."""
+    return red.sum(fn.FUNCTIONS["logical_not"](fn.isnan(array)), axis=axis, keepdims=True)
+
+
+def _floats(name: str, a: Any, dtype: Any, where: Any) -> Any:
+    """``a`` as floats, NaN where it does not count. Raises ``TypeError`` for a ``dtype`` that has
+    no NaN."""
+    array = array_of(a)
+    wanted = red.mean_dtype(array.dtype) if dtype is None else np.dtype(dtype)
+    if wanted.kind not in "fc":
+        raise TypeError(f"{name} is computed in a dtype of floats, not in {wanted}")
+    if array.dtype.kind not in "fc" or array.dtype != np.result_type(array.dtype, wanted):
+        array = fn.cast(array, np.result_type(array.dtype, wanted))
+    return array if where is True else fn.where(where, array, array.dtype.type(np.nan))
+
+
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    """The mean, in ``dtype``, of the elements along ``axis`` that count and are not NaN."""
+    array = _floats("nanmean", a, dtype, where)
+    wanted = red.mean_dtype(array_of(a).dtype) if dtype is None else np.dtype(dtype)
+    wide = np.dtype(np.float32) if wanted == np.float16 else wanted  # as a sum may overflow
+    total = red.sum(_replaced(array, 0), axis=axis, dtype=wide, keepdims=True)
+    found = fn.FUNCTIONS["divide"](total, fn.cast(_counted(array, axis), wide))
+    return _kept(fn.cast(found, wanted), axis, keepdims)
+
+
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+    keepdims: Any = False, *, where: Any = True, correction: Any = None,
+) -> Any:  # fmt: skip
+    """The variance, in ``dtype``, of the elements along ``axis`` that count and are not NaN, from
+    what is stored. Raises ``ValueError`` for both ``ddof`` and ``correction``, which are one."""
+    if correction is not None and ddof != 0:
+        raise ValueError("ddof= and correction= are the same: give one of them")
+    ddof = ddof if correction is None else correction
+    if array_of(a).dtype.kind not in "fc" and where is True and dtype is None:
+        return red.var(a, axis=axis, correction=ddof, keepdims=keepdims is True)
+    array = _floats("nanvar", a, dtype, where)
+    if is_dense(array) or array.dtype.kind == "c":
+        plain = array.to_numpy()
+        found = np.asarray(np.nanvar(plain, axis, ddof=ddof, keepdims=keepdims is True))
+    else:
+        found = _of_stored(array, axes_of(axis, array.ndim), ddof, keepdims is True)
+    return array_of(found if dtype is None else found.astype(np.zeros((), dtype).real.dtype))
+
+
+def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, keepdims: bool) -> Any:
+    """``nanvar`` of real floats that are not dense."""
+    shape, coords, values = coordinates(array)
+    kept = tuple(n for k, n in enumerate(shape) if k not in axes)
+    group = np.zeros(len(values), np.intp)
+    for k, n in enumerate(shape):
+        group = group if k in axes else group * n + coords[k]
+    total = math.prod(kept)
+
+    def summed(weights: Any) -> Any:
+        return np.bincount(group, weights, total)
+
+    there, fill = values == values, np.float64(array.fill_value)
+    length = math.prod(shape[a] for a in axes)
+    absent = (length - np.bincount(group, minlength=total)) * float(fill == fill)
+    fill = np.nan_to_num(fill)
+    count = summed(there * 1.0) + absent
+    plain = np.where(there, values, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle = (summed(plain) + absent * fill) / count
+        away = np.where(there, plain - middle[group], 0.0)
+        squares = summed(away * away) + absent * (fill - middle) ** 2
+        found = squares / np.where(count > ddof, count - ddof, np.nan)
+    ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return found.astype(array.dtype).reshape(ones if keepdims else kept)
+
+
+@parameters_of(nanvar)
+def nanstd(a: Any, *args: Any, **options: Any) -> Any:
+    """The standard deviation of the elements along ``axis`` that count and are not NaN."""
+    return fn.FUNCTIONS["sqrt"](nanvar(a, *args, **options))
+
+
+def _arg_extreme(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    def found(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        return reduction(_replaced(array_of(a), instead), axis=axis, keepdims=keepdims is True)
+
+    return found
+
+
+def _cumulated(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    def found(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        kept = _replaced(array_of(a), instead)
+        return reduction(kept if axis is not None else ravel(kept), axis=axis or 0, dtype=dtype)
+
+    return found
+
+
+def _kept(array: Any, axis: Any, keepdims: Any) -> Any:
+    return array if keepdims is True else squeeze(array, axis=axes_of(axis, array.ndim))
+
+
+def _extreme(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    """``own``, the greatest or least of elements, of those that are not NaN."""
+
+    def reduced(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False,
+                initial: Any = np._NoValue, where: Any = True) -> Any:  # fmt: skip
+        array = array_of(a)
+        options = {"keepdims": True, "initial": initial, "where": where}
+        found = own(_replaced(array, instead), axis, **options)
+        if array.dtype.kind == "f" and not is_given(initial):  # NaN where there is nothing else
+            there = _counted(array, axis)
+            found = fn.where(fn.FUNCTIONS["equal"](there, 0), array.dtype.type(np.nan), found)
+        return _kept(found, axis, keepdims)
+
+    return reduced
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.nansum: _without_nan(WITH_NAN[np.sum], 0), np.nanprod: _without_nan(WITH_NAN[np.prod], 1),
+    np.nanmax: _extreme(WITH_NAN[np.max], -np.inf), np.nanmin: _extreme(WITH_NAN[np.min], np.inf),
+    np.nanmean: nanmean, np.nanvar: nanvar, np.nanstd: nanstd,
+    np.nanargmax: _arg_extreme(searching.argmax, -np.inf),
+    np.nanargmin: _arg_extreme(searching.argmin, np.inf),
+    np.nancumsum: _cumulated(cumulative.cumulative_sum, 0),
+    np.nancumprod: _cumulated(cumulative.cumulative_prod, 1),
+}  # fmt: skip
+"""The function of this package for each of NumPy's."""
+
+__all__ = ["FUNCTIONS"]
