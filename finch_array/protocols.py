@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,6 @@ def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
 _ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 
 
-def _as_number(x: Any, dtype: np.dtype[Any]) -> Any:
-    """A number as a ufunc takes it that computes in ``dtype``: a plain integer may be of any
-    size."""
-    return float(x) if type(x) is int and dtype.kind == "f" else x
-
-
 def _accumulated(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any:
     return look_up(_ACCUMULATIONS[ufunc])(x, axis=axis, dtype=dtype)
 
@@ -57,28 +51,52 @@ def _called(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Any) -
     function = UFUNCS.get(ufunc) or _function_of(ufunc)
     if function is None:
         return NotImplemented
-    if method == "outer":
-        found = outer_by(function, *inputs)
-    elif ufunc in UFUNCS or ufunc.signature is not None:
-        found = function(*inputs)
-    else:
-        found = _as_by(ufunc, function, inputs)
-    return found if options.get("dtype") is None else found.astype(options["dtype"])
+    call = partial(outer_by, function) if method == "outer" else function
+    given = [x if isinstance(x, NUMBERS) or hasattr(x, "dtype") else array_of(x) for x in inputs]
+    if options.get("dtype") is not None or options.get("casting", USUAL) != USUAL:
+        return _in_dtypes(ufunc, call, given, options.get("dtype"), options.get("casting", USUAL))
+    found = call(*given)
+    has_own = isinstance(found, tuple) or ufunc in UFUNCS or ufunc.signature is not None
+    if has_own or ufunc.resolve_dtypes((*_kinds(given), None))[-1] == found.dtype:
+        return found
+    return _in_dtypes(ufunc, call, given, None, USUAL)  # rint of integers is of floats, say
 
 
-def _as_by(ufunc: np.ufunc, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
-    """The function of the standard, with the dtypes of NumPy's ufunc: ``rint`` of integers is of
-    floats, ``square`` of bools of integers."""
-    found = function(*inputs)
-    if isinstance(found, tuple) or ufunc.nout != 1:
-        return found
-    kinds = [type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs]
-    *wanted, result = ufunc.resolve_dtypes((*kinds, None))
-    if found.dtype == result:
-        return found
-    own = zip(inputs, wanted, strict=True)
-    found = function(*(_as_number(x, t) if isinstance(x, NUMBERS) else cast(x, t) for x, t in own))
-    return found if found.dtype == result else cast(found, result)
+USUAL = "same_kind"
+"""NumPy's rule for the casts of a ufunc that names none."""
+
+
+def _kinds(inputs: Sequence[Any]) -> list[Any]:
+    """What NumPy finds the dtypes of a ufunc by."""
+    return [type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs]
+
+
+def _in_dtypes(
+    ufunc: np.ufunc, call: Callable[..., Any], inputs: Sequence[Any], dtype: Any, casting: Any
+) -> Any:
+    """A ufunc with the dtypes of NumPy's: the inputs are cast to those in which it computes, for a
+    result of ``dtype`` where one is asked for. Raises ``TypeError`` where NumPy does."""
+    asked: dict[str, Any] = {"casting": casting}
+    if dtype is not None:
+        asked["signature"] = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+    found = ufunc.resolve_dtypes((*_kinds(inputs), *[None] * ufunc.nout), **asked)
+    wanted, results = found[: ufunc.nin], found[ufunc.nin :]
+    if any(result.kind != "b" for result in results):  # a test is exact of inputs as they are
+        inputs = [_as_dtype(x, own) for x, own in zip(inputs, wanted, strict=True)]
+    made = call(*inputs)
+    parts = made if isinstance(made, tuple) else (made,)
+    parts = tuple([
+        x if x.dtype == own else cast(x, own) for x, own in zip(parts, results, strict=True)
+    ])  # fmt: skip
+    return parts if isinstance(made, tuple) else parts[0]
+
+
+def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
+    """An input as a ufunc takes it that computes in ``dtype``: a plain integer may be of any
+    size."""
+    if not isinstance(x, NUMBERS):
+        return x if x.dtype == dtype else cast(x, dtype)
+    return np.asarray(x, dtype)[()] if type(x) is int else np.asarray(x).astype(dtype)[()]
 
 
 def _reduced(ufunc: np.ufunc, x: Any, options: dict[str, Any]) -> Any:
