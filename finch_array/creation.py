@@ -14,7 +14,7 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import shape_of
 from finch_array.joining import moves_in_pieces
-from finch_array.leaves import with_leaf
+from finch_array.leaves import same, with_leaf
 from finch_array.operands import NUMBERS, array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
@@ -40,14 +40,16 @@ def asarray(
 
     ``format`` is a tree of levels with its leaf, as in ``Dense(SparseList(Element(0.0)))``.
     ``copy``: True always copies, False raises ``ValueError`` where a copy is needed. The dtype is
-    that of ``obj`` by default. Raises ``ValueError`` for ragged lists, too, and ``FormatError`` for
-    a dtype that is not supported and for what ``format`` cannot hold.
+    that of the leaf by default, without ``format`` that of ``obj``. Raises ``ValueError`` for
+    ragged lists, too, and ``FormatError`` for a dtype that is not supported and for what ``format``
+    cannot hold.
     """
     check_device(device)
     found: Tensor = array_of(obj)
     own = isinstance(obj, (list, tuple, *NUMBERS))
     if dtype is not None and np.dtype(dtype) != found.dtype:
         found, own = _array(fn.cast(found, dtype)), True
+    format = None if format is None else asked_format(format, dtype)
     if format is not None and not (found.__class__ is Tensor and found.format == format):
         found, own = in_format(found, format), True
     if copy is False and (own or not _is_in_place(obj)) and not isinstance(obj, NUMBERS):
@@ -75,10 +77,27 @@ def check_device(device: Any) -> None:
         raise ValueError(f"there is no device {device!r}; arrays are on 'cpu'")
 
 
-def _given(array: Any, format: Format | None, device: Any) -> Tensor:
+def _given(array: Any, format: Format | None, device: Any, dtype: Any = None) -> Tensor:
     check_device(device)
     found: Tensor = array_of(array)
-    return found if format is None else in_format(found, format)
+    return found if format is None else in_format(found, asked_format(format, dtype))
+
+
+def asked_format(format: Format, dtype: Any) -> Format:
+    """``format`` with a leaf of ``dtype``, if one is asked for. Raises ``FormatError`` for one that
+    cannot hold the fill."""
+    if dtype is None or np.dtype(dtype) == format.dtype:
+        return format
+    wanted, own = np.dtype(dtype), format.fill_value
+    with np.errstate(invalid="ignore"):
+        fill = np.asarray(own).astype(wanted)[()]
+    rounds = wanted.kind in "fc" and np.can_cast(own.dtype, wanted, "same_kind")
+    if not same(fill, own) and not rounds:
+        raise FormatError(
+            f"the fill {own} of the format does not fit in {wanted}",
+            hint="give a format with a fill that the dtype holds, or no dtype=",
+        )
+    return with_leaf(format, fill, wanted)
 
 
 @contextmanager
@@ -196,7 +215,7 @@ def arange(
     first, last = (0, start) if stop is None else (start, stop)
     count = (last - first) / step
     with _memory_for(int(count) if math.isfinite(count) else 0):
-        return _given(np.arange(first, last, step, dtype=dtype), format, device)
+        return _given(np.arange(first, last, step, dtype=dtype), format, device, dtype)
 
 
 def linspace(
@@ -207,7 +226,7 @@ def linspace(
     ``endpoint``: whether ``stop`` is the last of them. Raises ``ValueError`` for a negative
     ``num``."""
     with _memory_for(num):
-        return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device)
+        return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device, dtype)
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
@@ -236,10 +255,10 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
 
 
 def _matrix(
-    rows: Any, columns: Any, values: Any, shape: tuple[int, int], format: Format | None
+    rows: Any, columns: Any, values: Any, shape: tuple[int, int], format: Format | None, dtype: Any
 ) -> Tensor:
     found = sorted_tensor(shape, [rows, columns], values, values.dtype.type(0))
-    return found if format is None else in_format(found, format)
+    return _given(found, format, None, dtype)
 
 
 def eye(
@@ -255,7 +274,7 @@ def eye(
     first, last = max(0, -k), max(0, -k, min(n, m - k))
     with _memory_for(last - first):
         rows = np.arange(first, last)
-        return _matrix(rows, rows + k, np.ones(len(rows), dtype), (n, m), format)
+        return _matrix(rows, rows + k, np.ones(len(rows), dtype), (n, m), format, dtype)
 
 
 def diags(
@@ -287,7 +306,7 @@ def diags(
         values.append(np.broadcast_to(part, r.shape))
     found = np.concatenate(values)
     found = found.astype(dtype) if dtype is not None else found
-    return _matrix(np.concatenate(rows), np.concatenate(columns), found, shape, format)
+    return _matrix(np.concatenate(rows), np.concatenate(columns), found, shape, format, dtype)
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
@@ -392,7 +411,7 @@ def random(
     found = sorted_tensor(
         sizes, np.unravel_index(places, sizes), values, wanted.type(0), in_order=True
     )
-    return found if format is None else in_format(found, format)
+    return _given(found, format, None, dtype)
 
 
 def _distinct(generator: Any, total: int, count: int) -> Any:

@@ -139,18 +139,22 @@ def _product(arrays: Any, inputs: list[tuple[str, ...]], out: tuple[str, ...]) -
     own = [tuple(known[n] for n in names) for names in inputs]
     wanted = tuple(known[n] for n in out)
     used = [(x, names) for x, names in zip(arrays, own, strict=True) if names]
-    numbers = [x.value for x, names in zip(arrays, own, strict=True) if not names]
-    result: Any = np.asarray(1)[()]
-    for number in numbers:
-        result = result * number
+    dtype = np.result_type(*(x.dtype for x in arrays))
+    number = None
+    with np.errstate(all="ignore"):
+        for x, names in zip(arrays, own, strict=True):
+            if not names:
+                value = np.asarray(x.value).astype(dtype)[()]
+                number = value if number is None else number * value
     if not used:
-        return array_operand(result)
-    kept, names = [x for x, _ in used], [n for _, n in used]
-    if len(kept) == 1 and set(names[0]) == set(wanted) and len(set(names[0])) == len(names[0]):
-        made = permute_dims(kept[0], [names[0].index(n) for n in wanted])
+        return array_operand(number)
+    kept, names_of = [x for x, _ in used], [n for _, n in used]
+    first = names_of[0]
+    if len(kept) == 1 and set(first) == set(wanted) and len(set(first)) == len(first):
+        made = permute_dims(kept[0], [first.index(n) for n in wanted])
     else:
-        made = sum_of_products("einsum", kept, names, wanted)
-    return FUNCTIONS["multiply"](made, result) if numbers else made
+        made = sum_of_products("einsum", kept, names_of, wanted, dtype)
+    return made if number is None else FUNCTIONS["multiply"](made, number)
 
 
 # -- statements -------------------------------------------------------------------------------

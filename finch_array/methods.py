@@ -27,7 +27,7 @@ def array_method(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-_ELSEWHERE = {"linalg_diagonal": "diagonal", "linalg_trace": "trace"}
+_ELSEWHERE = {"linalg_diagonal": "axes_diagonal", "linalg_trace": "axes_trace"}
 _OWN = frozenset(
     "array_namespace as_bool as_int as_float item as_complex as_index formatted in_place "
     "stored_count to_device astype with_fill_value to_dense_array to_list to_dlpack "

@@ -56,7 +56,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 _METHODS = {
     "products": "dot transposed_matrix", "manipulation": "reshape_method transpose_method",
     "indexing": "getitem", "assignment": "setitem", "protocols": "array_ufunc array_function",
-    "numpy_functions": "swapaxes", "methods": "copied",
+    "numpy_functions": "swapaxes axes_diagonal axes_trace", "methods": "copied",
     "numpy_shapes": "ravel take_method", "chunks": "token",
     "neighbours": "matvec rmatvec matmat rmatmat to_scipy_sparse from_scipy_sparse",
 }  # fmt: skip

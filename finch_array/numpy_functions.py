@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from finch_array import functions as fn
+from finch_array import reductions as red
 from finch_array import searching
 from finch_array.assignment import setitem
 from finch_array.axes import axis_of, shape_of
@@ -92,10 +93,18 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return diag(ravel(v), k)
 
 
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Diagonal ``offset`` of the dimensions ``axis1`` and ``axis2``, as the last one."""
+def axes_diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Diagonal ``offset`` of the dimensions ``axis1`` and ``axis2``, as the last one. Raises
+    ``DimensionMismatch`` for fewer than two dimensions."""
     array = array_of(x)
-    return last_diagonal(moveaxis(array, (axis1, axis2), (-2, -1)), offset=offset)
+    if array.ndim > 1:
+        array = moveaxis(array, (axis1, axis2), (-2, -1))
+    return last_diagonal(array, offset=offset)
+
+
+def axes_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum of diagonal ``offset`` of the dimensions ``axis1`` and ``axis2``, in ``dtype``."""
+    return red.sum(axes_diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 # -- shapes -----------------------------------------------------------------------------------
@@ -215,7 +224,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.array: like_array, np.asarray: like_array, np.asanyarray: like_array,
     np.full_like: filled_like, np.zeros_like: _constant(0), np.ones_like: _constant(1),
     np.empty_like: _constant(0), np.zeros: _sized(0), np.ones: _sized(1), np.empty: _sized(0),
-    np.diag: diag, np.diagonal: diagonal, np.swapaxes: swapaxes, np.diagflat: diagflat,
+    np.diag: diag, np.diagonal: axes_diagonal, np.trace: axes_trace,
+    np.swapaxes: swapaxes, np.diagflat: diagflat,
     np.digitize: digitize, np.isin: isin,
     np.take_along_axis: along_axis, np.nan_to_num: nan_to_num, np.histogram: histogram,
     np.partition: partition,

@@ -29,10 +29,12 @@ from finch_core.runtime.tensor import Tensor
 
 
 def sum_of_products(
-    name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...]
-) -> Any:
-    """``out[...] += arrays[0][...] * arrays[1][...] * ...`` in the common dtype."""
-    key, request = product(name, arrays, inputs, out)
+    name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...],
+    dtype: np.dtype[Any] | None = None,
+) -> Any:  # fmt: skip
+    """``out[...] += arrays[0][...] * arrays[1][...] * ...`` in ``dtype`` (default: the common
+    one)."""
+    key, request = product(name, arrays, inputs, out, dtype=dtype)
     return run(key, request, arrays)
 
 

@@ -223,20 +223,23 @@ def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     return look_up("tensordot")(x, y, axes=axes)
 
 
-def _einsum(subscripts: Any, *operands: Any, dtype: Any = None) -> Any:
+def _einsum(subscripts: Any, *operands: Any, dtype: Any = None, casting: Any = "safe") -> Any:
     if not isinstance(subscripts, str):
         raise TypeError("einsum of a tensor takes its indices as text, 'ij,jk->ik'")
-    given = operands if dtype is None else [cast(x, dtype) for x in operands]
-    return look_up("einsum")(subscripts, *given)
-
-
-def _trace(x: Any, offset: int = 0, **options: Any) -> Any:
-    return look_up("linalg").trace(x, offset=offset)
+    if dtype is None:
+        return look_up("einsum")(subscripts, *operands)
+    for x in operands:
+        if not np.can_cast(own := array_of(x).dtype, dtype, casting):
+            raise TypeError(
+                f"einsum casts no {own} to {np.dtype(dtype)} under the rule {casting!r}: "
+                "casting='unsafe' does"
+            )
+    return look_up("einsum")(subscripts, *[cast(x, dtype) for x in operands])
 
 
 _SPECIAL: dict[Any, Callable[..., Any]] = {
     np.allclose: allclose, np.array_equal: array_equal, np.shape: lambda x: tuple(x.shape),
-    np.ndim: lambda x: x.ndim, np.size: _size, np.copy: _copied_array, np.trace: _trace,
+    np.ndim: lambda x: x.ndim, np.size: _size, np.copy: _copied_array,
     np.tensordot: _tensordot, np.einsum: _einsum,
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.array_repr: lambda x, **options: repr(x), np.array_str: lambda x, **options: str(x),
