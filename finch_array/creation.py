@@ -15,7 +15,7 @@ from finch_array import functions as fn
 from finch_array.axes import shape_of
 from finch_array.joining import moves_in_pieces
 from finch_array.leaves import same, with_leaf
-from finch_array.operands import NUMBERS, array_of, is_dense
+from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.interface.abi import MOST_INDICES
@@ -223,10 +223,22 @@ def linspace(
     device: Any = None, endpoint: bool = True,
 ) -> Tensor:  # fmt: skip
     """``num`` numbers from ``start`` to ``stop``, evenly spaced, a vector of float64 by default;
-    ``endpoint``: whether ``stop`` is the last of them. Raises ``ValueError`` for a negative
-    ``num``."""
-    with _memory_for(num):
+    ``endpoint``: whether ``stop`` is the last of them. Of dense arrays, vectors for each pair of
+    their elements, along the first dimension. Raises ``ValueError`` for a negative ``num``, and
+    ``FormatError`` for arrays that are not dense."""
+    start, stop = _end(start), _end(stop)
+    with _memory_for(num, *np.shape(start)):
         return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device, dtype)
+
+
+def _end(end: Any) -> Any:
+    """An end of ``linspace``, a number or an array of NumPy."""
+    if hasattr(end, "signature") and end.ndim and not is_dense(array_of(end)):
+        raise FormatError(
+            "linspace is between numbers or dense arrays, and this one is not dense",
+            hint="np.asarray(A) makes it dense",
+        )
+    return in_numpy(end)
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from finch_array.descriptions import docstring, signature
 from finch_array.elementwise import Elementwise
-from finch_array.operands import NUMBERS, operand
+from finch_array.operands import NUMBERS, is_lazy, operand
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr
 
@@ -101,19 +101,40 @@ class Direct(Elementwise):
 
 class Power(Elementwise):
     """``x ** y``. Raises ``ValueError``, as NumPy, for whole numbers to a power that is a negative
-    whole number."""
+    whole number; lazy arrays of powers are not looked at."""
 
     def __call__(self, *args: Any) -> Any:
-        base, exponent = args
-        negative = isinstance(exponent, (int, np.integer)) and exponent < 0
-        if negative and dtype_of(operand(base)).kind in "biu":
+        base, exponent = map(operand, args)
+        if _is_negative(exponent) and _are_whole(base, exponent):
+            one = isinstance(exponent, NUMBERS)
+            found = f"the power as a float, x ** {exponent}.0" if one else "the powers as floats"
             raise ValueError(
-                "an integer to a negative power is not an integer: give the power as a float, "
-                f"x ** {float(exponent)}, or cast x to a dtype of floats"
+                f"an integer to a negative power is not an integer: give {found}, or cast x to a "
+                "dtype of floats"
             )
-        if all(dtype_of(operand(x)).kind == "b" for x in args):
+        if dtype_of(base).kind == dtype_of(exponent).kind == "b":
             return super().__call__(*map(_number_of_bools, args))
         return super().__call__(*args)
+
+
+def _is_negative(exponent: Any) -> bool:
+    """Whether a whole number, or one of those in an array, is negative."""
+    if isinstance(exponent, NUMBERS):
+        return isinstance(exponent, (int, np.integer)) and bool(exponent < 0)
+    if exponent.dtype.kind != "i" or is_lazy(exponent) or not exponent.size:
+        return False
+    from finch_array.reductions import min as least
+
+    return bool(least(exponent) < 0)
+
+
+def _are_whole(*operands: Any) -> bool:
+    """Whether NumPy has a whole number for the power of whole numbers like these, and there are
+    any."""
+    kinds = [type(x) if type(x) is int else dtype_of(x) for x in operands]
+    whole = all(dtype_of(x).kind in "biu" for x in operands)
+    there = all(isinstance(x, NUMBERS) or x.size for x in operands)
+    return whole and there and np.power.resolve_dtypes((*kinds, None))[-1].kind in "iu"
 
 
 class OfNumbers(Elementwise):

@@ -20,7 +20,7 @@ from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
 from finch_array.manipulation import atleast_nd, moveaxis, permute_dims
 from finch_array.numpy_shapes import ravel
-from finch_array.operands import array_of, is_dense
+from finch_array.operands import array_of, in_numpy, is_dense
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
@@ -189,7 +189,7 @@ def nan_to_num(
 def histogram(x: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
     """The numbers of elements by bins, as of ``np.histogram``, from what is stored."""
     values, counts = (part.to_numpy() for part in searching.unique_counts(x))
-    found, edges = np.histogram(values, bins, range, weights=counts, density=density)
+    found, edges = np.histogram(values, in_numpy(bins), range, weights=counts, density=density)
     return found if density else found.astype(np.intp), edges
 
 

@@ -13,7 +13,7 @@ from finch_array import reductions as red
 from finch_array.axes import axis_of
 from finch_array.indexing import getitem, take
 from finch_array.manipulation import reshape
-from finch_array.operands import array_of
+from finch_array.operands import array_of, in_numpy
 
 
 def _along(axis: int, part: Any) -> tuple[Any, ...]:
@@ -40,7 +40,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """The parts of ``ary`` between indices, or of so many equal parts. Raises ``ValueError`` where
     the length is no multiple of their number."""
-    array = array_of(ary)
+    array, indices_or_sections = array_of(ary), in_numpy(indices_or_sections)
     n = array.shape[axis_of(axis, array.ndim)]
     if not np.ndim(indices_or_sections) and n % int(indices_or_sections):
         raise ValueError(f"a length of {n} is no multiple of {indices_or_sections}")
@@ -53,7 +53,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         array, axis = reshape(array, (-1,)), 0
     axis = axis_of(axis, array.ndim)
-    kept = np.delete(np.arange(array.shape[axis]), obj)
+    kept = np.delete(np.arange(array.shape[axis]), in_numpy(obj))
     return take(array, kept, axis=axis)
 
 

@@ -21,7 +21,7 @@ from finch_array.manipulation import (
     permute_dims,
     reshape,
 )
-from finch_array.operands import array_of
+from finch_array.operands import array_of, in_numpy
 from finch_array.searching import nonzero
 from finch_core.errors import DimensionMismatch
 
@@ -100,7 +100,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """``arr`` with ``values`` before the indices ``obj`` along ``axis`` (None: of all elements, in
     a row), in the dtype of ``arr``."""
-    array = array_of(arr)
+    array, obj = array_of(arr), in_numpy(obj)
     if axis is None:
         array, axis = reshape(array, (-1,)), 0
     axis = axis_of(axis, array.ndim)

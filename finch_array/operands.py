@@ -85,6 +85,12 @@ def array_of(value: Any) -> Any:
         raise TypeError(f"{type(value).__name__} is no array: {error.message}") from error
 
 
+def in_numpy(value: Any) -> Any:
+    """A parameter as NumPy's own functions take it: a tensor as an array of NumPy. With a tensor
+    they would call the function of this package again."""
+    return array_of(value).to_numpy() if hasattr(value, "signature") else value
+
+
 def _indexed_from_zero(wrapper: Any) -> Any:
     inner = wrapper
     while inner.__class__ is not Tensor and hasattr(inner, "tensor"):

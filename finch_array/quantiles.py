@@ -14,7 +14,7 @@ from finch_array.fibers import Fibers, fibers, sorted_fibers
 from finch_array.leaves import differs
 from finch_array.manipulation import moveaxis, reshape, unraveled
 from finch_array.numpy_arguments import parameters_of
-from finch_array.operands import array_of, is_dense
+from finch_array.operands import array_of, in_numpy, is_dense
 from finch_array.run import is_short, sorted_tensor
 
 Between = Callable[[Any, Any, Any], Any]
@@ -69,6 +69,7 @@ def _checked(q: Any, a: Any, method: str) -> Any:
     """``q`` if it has the parts of quantiles, and ``a`` real numbers."""
     if method != "linear" or array_of(a).dtype.kind not in "biuf":
         raise TypeError(f"quantile has the method 'linear' for real numbers, not {method!r}")
+    q = in_numpy(q)
     parts = np.asarray(q, np.float64)
     if parts.size and not (parts.min() >= 0 and parts.max() <= 1):
         raise ValueError("quantiles are from 0 to 1, percentiles to 100")

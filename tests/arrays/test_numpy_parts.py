@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
-from finch_core.errors import DimensionMismatch
+from finch_core.errors import DimensionMismatch, FormatError
 
 CALLS = {
     "ptp": (
@@ -140,6 +140,43 @@ def test_integers_to_negative_powers_are_refused_as_by_numpy(kind):
                 call(x)
     same(A**2.0, a**2.0)
     same(tensor(a + 1, MATRICES[kind]) ** -1.0, (a + 1) ** -1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint64, np.float64])
+@pytest.mark.parametrize("fill", [0, -1])
+def test_arrays_of_negative_powers_are_refused_where_numpy_does(fill, dtype):
+    powers = np.array([[0, -1, 3], [-1, -1, 0]]) * (1 if dtype != np.uint64 else -1)
+    bases = (2, True, 2.5, np.uint64(3), np.arange(3), np.arange(3.0), np.arange(3).astype("u8"))
+    for base in bases:
+        for y in (powers.astype(dtype), np.abs(powers).astype(dtype)):
+            Y = tensor(y, MATRICES["rows"], fill if dtype != np.uint64 else 0)
+            try:
+                with np.errstate(all="ignore"):
+                    wanted = np.power(base, y)
+            except ValueError:
+                with pytest.raises(ValueError, match="give the powers as floats"):
+                    base**Y
+            else:
+                same(base**Y, wanted)
+                same(np.power(base, Y), wanted)
+
+
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+def test_arrays_as_parameters_of_functions(kind):
+    """NumPy's functions that are called on the way do not call those of this package again."""
+    a = data((4, 6), seed=1)
+    A = tensor(a, MATRICES[kind])
+    places, parts, ends = np.array([0, 2]), np.array([0.25, 0.5]), np.array([1.0, 3.0])
+    for call, x in (
+        (lambda x, y: np.insert(x, y, 7, 1), places), (lambda x, y: np.delete(x, y, 1), places),
+        (lambda x, y: np.quantile(x, y, axis=0), parts), (lambda x, y: np.percentile(x, y), parts),
+        (lambda x, y: np.nanquantile(x, y), parts), (lambda x, y: np.histogram(x, y)[0], ends),
+        (lambda x, y: np.split(x, y, axis=1)[1], places), (lambda x, y: np.linspace(0, y, 3), ends),
+        (lambda x, y: np.linspace(y, 9.0, 3), ends),
+    ):  # fmt: skip
+        same(call(A, fa.asarray(x)), call(a, x))
+    with pytest.raises(FormatError, match="between numbers or dense arrays"):
+        np.linspace(0, tensor(a, MATRICES["rows"]), 3)
 
 
 def test_the_median_of_what_has_nan_is_nan():
