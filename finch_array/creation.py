@@ -420,6 +420,8 @@ def random(
         raise ValueError(f"an array of shape {sizes} has too many elements to draw from")
     places = _distinct(generator, total, count)
     values = _drawn(generator, wanted, count)
+    if not sizes:
+        return _given(values[0] if count else wanted.type(0), format, None, dtype)
     found = sorted_tensor(
         sizes, np.unravel_index(places, sizes), values, wanted.type(0), in_order=True
     )

@@ -126,8 +126,18 @@ def _remedy(function: Any) -> str:
     return _OTHERWISE.get(name, f"np.asarray(A) makes a dense array, which np.{name} takes")
 
 
+_DENSE = "and np.asarray(A) makes a dense array"
+_METHODS = {
+    "__call__": "fa.elementwise_of(f) makes an array function of a Python function of scalars, and "
+    "np.asarray(A) a dense array",
+    "outer": f"np.add.outer and those of other array functions are there, {_DENSE}",
+    "reduce": f"np.sum, np.prod, np.min, np.max, np.any and np.all reduce, {_DENSE}",
+    "accumulate": f"np.cumsum and np.cumprod accumulate, {_DENSE}",
+    "reduceat": f"a kernel adds any parts, {_DENSE}",
+    "at": "A[index] = values assigns, fa.from_coo adds the values of equal coordinates, " + _DENSE,
+}
+"""What there is instead of a ufunc, by its method."""
 _FILES = "finch_core.write(path, A) writes a tensor, as .npz, .mtx, .tns or .ttx"
-_SCALARS = "fa.elementwise_of(f) makes an array function of a Python function of scalars"
 _OTHERWISE = {
     "save": _FILES, "savez": _FILES, "savez_compressed": _FILES, "savetxt": _FILES,
     "piecewise": "np.where and np.select choose between arrays",
@@ -149,21 +159,21 @@ def refused(function: Any, types: Sequence[Any]) -> Any:
     raise TypeError(f"tensors have no np.{function.__name__}: {_remedy(function)}")
 
 
-def refused_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Any) -> Any:
-    """Refuse a ufunc, its method or its options, as ``refused`` does."""
-    known = (*NUMBERS, np.ndarray, list, tuple)
-    if not all(isinstance(x, known) or hasattr(x, "signature") for x in inputs):
+def refused_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], spare: Sequence[str]) -> Any:
+    """Refuse a ufunc, its method or the options ``spare``, as ``refused`` does."""
+    others = [x for x in inputs if hasattr(x, "__array_ufunc__") and not hasattr(x, "signature")]
+    if not all(isinstance(x, (*NUMBERS, np.ndarray)) for x in others):
         return NotImplemented
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    told = [f"{option}=" for option in options if option not in ("dtype", "casting", "out")]
-    if ufunc is np.matmul and "axes" in options:  # what NumPy makes of ``x @= A``
+    if ufunc is np.matmul and "axes" in spare:  # what NumPy makes of ``x @= A``
         raise TypeError("NumPy's x @= A takes no tensor A: write x = x @ A")
-    if told:
+    if spare:
+        told = ", ".join(f"{option}=" for option in spare)
+        chosen = "fa.where(condition, x, y) chooses elements, and " if "where" in spare else ""
         raise TypeError(
-            f"np.{name} of a tensor takes no {', '.join(told)}: fa.where(condition, x, y) chooses "
-            "elements, and np.asarray(A) makes a dense array"
+            f"np.{name} of a tensor takes no {told}: {chosen}np.asarray(A) makes a dense array"
         )
-    raise TypeError(f"tensors have no np.{name}: {_SCALARS}, and np.asarray(A) a dense array")
+    raise TypeError(f"tensors have no np.{name}: {_METHODS[method]}")
 
 
 __all__ = ["arguments", "parameters_of", "refused", "refused_ufunc", "without_out"]

@@ -72,7 +72,8 @@ def column_stack(tup: Sequence[Any]) -> Any:
 
 def block(arrays: Any) -> Any:
     """An array of nested lists of blocks: the innermost lists are joined along the last dimension,
-    those around them along the one before."""
+    those around them along the one before. Raises ``ValueError`` for an empty list, and for blocks
+    that are not all in as many lists."""
     depth = _depth(arrays)
     ndim = max(depth, *(array_of(x).ndim for x in _leaves(arrays)))
     return _block(arrays, depth, ndim)
@@ -85,7 +86,17 @@ def _block(arrays: Any, depth: int, ndim: int) -> Any:
 
 
 def _depth(arrays: Any) -> int:
-    return 1 + _depth(arrays[0]) if isinstance(arrays, list) else 0
+    if not isinstance(arrays, list):
+        return 0
+    depths = {_depth(x) for x in arrays}
+    if not depths:
+        raise ValueError("np.block of a list without arrays: leave it out")
+    if len(depths) > 1:
+        raise ValueError(
+            f"np.block of a list of blocks in {min(depths)} and in {max(depths)} more lists: put "
+            "each into as many"
+        )
+    return 1 + depths.pop()
 
 
 def _leaves(arrays: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -24,42 +24,62 @@ def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
     """A ufunc on tensors. Raises ``TypeError`` for one, a method or an option that has no meaning
     here; ``NotImplemented`` where arrays of others take part."""
     out = options.pop("out", None)
+    own, known = _own(ufunc, method), _TAKEN.get(method, ())
+    if own is None or not set(options) <= set(known):
+        spare = [k for k in options if k not in known] if own is not None else []
+        return refused_ufunc(ufunc, method, inputs, spare)
+    found = own(inputs, options)
+    return found if out is None else _given(out, found, options.get("casting", USUAL))
+
+
+_TAKEN = {
+    "__call__": ("dtype", "casting"), "outer": ("dtype", "casting"),
+    "reduce": ("axis", "dtype", "keepdims", "initial", "where"), "accumulate": ("axis", "dtype"),
+}  # fmt: skip
+"""The options of each method of ufuncs."""
+
+Own = Callable[[Sequence[Any], Mapping[str, Any]], Any]
+"""What computes a ufunc, of its inputs and options."""
+
+
+@cache
+def _own(ufunc: np.ufunc, method: str) -> Own | None:
+    """What computes a method of a ufunc; None if there is nothing."""
+    from finch_array.numpy_numbers import UFUNCS, outer_by
+
     if method == "reduce":
-        found = _reduced(ufunc, inputs[0], options)
-    elif method == "accumulate" and ufunc in _ACCUMULATIONS:
-        found = _accumulated(ufunc, *inputs, **options)
-    elif method in ("__call__", "outer") and set(options) <= {"dtype", "casting"}:
-        found = _called(ufunc, method, inputs, options)
-    else:
-        found = NotImplemented
-    if found is NotImplemented:
-        return refused_ufunc(ufunc, method, inputs, options)
-    return found if out is None else _given(out, found, options.get("casting", "same_kind"))
+        name = _REDUCTIONS.get(ufunc.__name__)
+        return None if name is None else partial(_reduced, name)
+    if method == "accumulate":
+        name = _ACCUMULATIONS.get(ufunc)
+        return None if name is None else partial(_accumulated, name)
+    function = UFUNCS.get(ufunc) or _function_of(ufunc)
+    if function is None or method not in ("__call__", "outer"):
+        return None
+    return partial(_called, ufunc, partial(outer_by, function) if method == "outer" else function)
 
 
 _ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 
 
-def _accumulated(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any:
-    return look_up(_ACCUMULATIONS[ufunc])(x, axis=axis, dtype=dtype)
+def _accumulated(name: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    return look_up(name)(*inputs, **{"axis": 0, **options})
 
 
-def _called(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Any) -> Any:
-    """A ufunc of arrays, or of all pairs of their elements."""
-    from finch_array.numpy_numbers import UFUNCS, outer_by
+def _called(
+    ufunc: np.ufunc, call: Callable[..., Any], inputs: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
+    """A ufunc of arrays, or of all pairs of their elements: ``call``, with NumPy's dtypes."""
+    from finch_array.numpy_numbers import UFUNCS
 
-    function = UFUNCS.get(ufunc) or _function_of(ufunc)
-    if function is None:
-        return NotImplemented
-    call = partial(outer_by, function) if method == "outer" else function
     given = [x if isinstance(x, NUMBERS) or hasattr(x, "dtype") else array_of(x) for x in inputs]
-    if options.get("dtype") is not None or options.get("casting", USUAL) != USUAL:
-        return _in_dtypes(ufunc, call, given, options.get("dtype"), options.get("casting", USUAL))
-    found = call(*given)
-    has_own = isinstance(found, tuple) or ufunc in UFUNCS or ufunc.signature is not None
-    if has_own or ufunc.resolve_dtypes((*_kinds(given), None))[-1] == found.dtype:
-        return found
-    return _in_dtypes(ufunc, call, given, None, USUAL)  # rint of integers is of floats, say
+    dtype, casting = options.get("dtype"), options.get("casting", USUAL)
+    if dtype is None and casting == USUAL:
+        found = call(*given)
+        has_own = isinstance(found, tuple) or ufunc in UFUNCS or ufunc.signature is not None
+        if has_own or ufunc.resolve_dtypes((*_kinds(given), None))[-1] == found.dtype:
+            return found
+    return _in_dtypes(ufunc, call, given, dtype, casting)  # rint of integers is of floats, say
 
 
 USUAL = "same_kind"
@@ -99,18 +119,17 @@ def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
     return np.asarray(x, dtype)[()] if type(x) is int else np.asarray(x).astype(dtype)[()]
 
 
-def _reduced(ufunc: np.ufunc, x: Any, options: dict[str, Any]) -> Any:
-    name = _REDUCTIONS.get(ufunc.__name__)
-    known = {"axis", "keepdims", "dtype"}
-    rest = {
-        k: v for k, v in options.items() if k not in known and v not in (None, np._NoValue, True)
-    }
-    if name is None or rest:
-        return NotImplemented
-    given = {k: v for k, v in options.items() if k in known and v is not None}
-    return look_up(name)(
-        x, **{"axis": 0, **given} if "axis" not in options else {**given, "axis": options["axis"]}
-    )
+def _reduced(name: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """A reduction of this name along the first axis, unless another is named."""
+    (x,) = inputs
+    given = {"axis": 0, **{k: v for k, v in options.items() if k == "axis" or v is not None}}
+    if given.get("where") is True:
+        del given["where"]
+    if "dtype" in given and name not in ("sum", "prod"):
+        x = cast(x, given.pop("dtype"))
+    some = given.keys() & {"initial", "where"}
+    function = of_numpy()[getattr(np, name)] if some else look_up(name)
+    return function(x, **given)
 
 
 @cache

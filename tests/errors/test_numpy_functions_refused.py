@@ -35,8 +35,8 @@ class Foreign:
          "tensors have no np.heaviside: fa.elementwise_of(f) makes an array function of a Python "
          "function of scalars, and np.asarray(A) a dense array"),
         (lambda: np.add.reduceat(A, [0, 1]),
-         "tensors have no np.add.reduceat: fa.elementwise_of(f) makes an array function of a Python "
-         "function of scalars, and np.asarray(A) a dense array"),
+         "tensors have no np.add.reduceat: a kernel adds any parts, and np.asarray(A) makes a dense "
+         "array"),
         (lambda: np.add(A, A, where=np.ones((3, 3), bool)),
          "np.add of a tensor takes no where=: fa.where(condition, x, y) chooses elements, and "
          "np.asarray(A) makes a dense array"),

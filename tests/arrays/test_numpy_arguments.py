@@ -1,0 +1,74 @@
+"""What tensors do not have of NumPy's functions is refused by its name; methods of ufuncs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from array_support import MATRICES, data, fa, same, tensor
+
+A = tensor(data((3, 4), seed=1), MATRICES["rows"])
+V = tensor(data((4,), seed=1), ("SparseList",))
+MASK = np.random.default_rng(3).random((3, 4)) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: np.minimum.accumulate(A, axis=1), "no np.minimum.accumulate: np.cumsum and"),
+        (lambda: np.add.at(A, [0, 0], 1), r"no np.add.at: A\[index\] = values assigns"),
+        (lambda: np.add.at(A, slice(0, 2), 1), "no np.add.at: A"),
+        (lambda: np.subtract.reduce(A), "no np.subtract.reduce: np.sum, np.prod"),
+        (lambda: np.sin(A, order="F"), "np.sin of a tensor takes no order=: np.asarray"),
+        (lambda: np.sin(A, where=MASK), r"takes no where=: fa.where\(condition, x, y\)"),
+        (lambda: np.histogram(A, weights=np.ones((3, 4))), "np.histogram .* no weights="),
+        (lambda: np.intersect1d(V, V, return_indices=True), "intersect1d .* no return_indices="),
+        (lambda: np.intersect1d(V, V, False, True), "intersect1d .* no return_indices="),
+        (lambda: np.quantile(A, 0.5, weights=MASK), "np.quantile of a tensor takes no weights="),
+        (lambda: np.percentile(A, 5, weights=MASK), "np.percentile of a tensor takes no weights="),
+        (lambda: np.meshgrid(V, V, sparse=True), "np.meshgrid of a tensor takes no sparse="),
+        (lambda: np.einsum("i->", V, order="F", spam=1), "einsum of a tensor takes no spam="),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.add.reduce(x, where=MASK), lambda x: np.add.reduce(x, initial=5),
+        lambda x: np.multiply.reduce(x, axis=1, keepdims=True, where=MASK),
+        lambda x: np.maximum.reduce(x, axis=None, where=MASK, initial=-1),
+        lambda x: np.maximum.reduce(x, dtype=np.int64), lambda x: np.logical_or.reduce(x, axis=1),
+        lambda x: np.minimum.reduce(x, 1, None, None, True, initial=3), lambda x: np.amin(x, 1),
+        lambda x: np.amax(x, axis=0, where=MASK, initial=2), lambda x: np.add.reduce(x, None),
+        lambda x: np.vstack([x, x], casting="no"), lambda x: np.meshgrid(x[0], x[1], copy=True)[1],
+        lambda x: np.hstack([x, x], dtype=np.int8, casting="unsafe"),
+        lambda x: np.moveaxis(x, source=0, destination=1), lambda x: np.clip(a=x, a_min=1, a_max=2),
+        lambda x: np.sum(a=x, axis=0), lambda x: np.round(x / 3, 1), lambda x: np.sort(x, 0, None),
+    ],
+)  # fmt: skip
+def test_arguments_are_those_of_numpy(call, kind):
+    a = data((3, 4), seed=1)
+    same(call(tensor(a, MATRICES[kind])), call(a))
+
+
+def test_blocks_are_nested_alike():
+    for call in (
+        lambda x: np.block([[x, x], x]), lambda x: np.block([x, [x]]), lambda x: np.block([[], x]),
+        lambda x: np.block([[x, []]]),
+    ):  # fmt: skip
+        for x in (A, A.to_numpy()):
+            with pytest.raises(ValueError, match=r"np.block|[Ll]ist"):
+                call(x)
+    with pytest.raises(TypeError, match="casting='unsafe' does"):
+        np.vstack([A, A], dtype=np.int8)
+
+
+def test_random_arrays_without_dimensions():
+    assert fa.random((), 0.2).shape == ()
+    found = fa.random((), 1, rng=0, dtype=np.float32)
+    assert found.dtype == np.float32
+    assert 0 < float(found) < 1
