@@ -320,12 +320,14 @@ def ceil(x: Any, /) -> Tensor:
 @overload
 def clip(x: Lazy, /, min: Any = None, max: Any = None) -> Lazy:
     """``x`` with values below ``min`` and above ``max`` (None: no limit) replaced by these; of its
-    dtype. Raises ``OverflowError`` for an integer that the dtype cannot hold."""
+    dtype. An integer beyond what the dtype holds is no limit on its own side, and raises
+    ``OverflowError`` on the other."""
 
 @overload
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     """``x`` with values below ``min`` and above ``max`` (None: no limit) replaced by these; of its
-    dtype. Raises ``OverflowError`` for an integer that the dtype cannot hold."""
+    dtype. An integer beyond what the dtype holds is no limit on its own side, and raises
+    ``OverflowError`` on the other."""
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
     """The arrays one after another along ``axis`` (None: flattened). Raises ``DimensionMismatch``

@@ -12,7 +12,7 @@ from finch_array import functions as fn
 from finch_array.elementwise import check_range
 from finch_array.functions import dtype_of
 from finch_array.indexing import _plain, getitem, is_mask, keys_of, positions, true_places
-from finch_array.indices import Parts, parts_of
+from finch_array.indices import Parts, parts_of, without_flags
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
@@ -41,6 +41,11 @@ def setitem(x: Any, index: Any, value: Any) -> None:
             raise FormatError("this array is read-only", hint="assign to a copy, A.copy()")
         plain = given if isinstance(given, NUMBERS) else given.to_numpy()
         _assign_dense(array.to_numpy(), _plain(index), plain)
+        return
+    if (apart := without_flags(index)) is not None:
+        seen = getitem(array, apart[0])
+        setitem(seen, apart[1], given)
+        replace(array, reshape(seen, array.shape))
         return
     _assign_sparse(array, index, given)
 

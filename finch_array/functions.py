@@ -328,9 +328,10 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """``x`` with values below ``min`` and above ``max`` (None: no limit) replaced by these; of its
-    dtype. Raises ``OverflowError`` for an integer that the dtype cannot hold."""
+    dtype. An integer beyond what the dtype holds is no limit on its own side, and raises
+    ``OverflowError`` on the other."""
     kept = dtype_of(operand(x))
-    low, high = _bound(min, kept), _bound(max, kept)
+    low, high = _bound(min, kept, -1), _bound(max, kept, 1)
     if _are_alike(low, high, kept):
         return _within(x, low, high)
     if low is not None:
@@ -352,11 +353,16 @@ def _are_alike(low: Any, high: Any, dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or (type(low) is int and type(high) is int)
 
 
-def _bound(bound: Any, dtype: np.dtype[Any]) -> Any:
-    """A bound of ``clip``; None for a number beyond what an integer dtype holds on its own side."""
-    if type(bound) is float and dtype.kind in "iu" and np.isinf(bound):
-        return None
-    return bound
+def _bound(bound: Any, dtype: np.dtype[Any], side: int) -> Any:
+    """A bound of ``clip``, below (-1) or above (1); None for a plain number that no integer of the
+    dtype is beyond."""
+    if dtype.kind not in "iu" or type(bound) not in (int, float):
+        return bound
+    if type(bound) is float:
+        return None if np.isinf(bound) else bound
+    limit = np.iinfo(dtype)
+    is_beyond = bound <= limit.min if side < 0 else bound >= limit.max
+    return None if is_beyond else bound
 
 
 _close = {False: Elementwise("isclose", _isclose), True: Elementwise("isclose", _isclose_nan)}

@@ -15,7 +15,7 @@ import numpy as np
 
 from finch_array import taking
 from finch_array.axes import axis_of
-from finch_array.indices import APART, Parts, checked_item, parts_of
+from finch_array.indices import APART, Parts, checked_item, parts_of, without_flags
 from finch_array.joining import moves_in_pieces
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
@@ -47,6 +47,8 @@ def getitem(x: Any, index: Any) -> Any:
         if array.__class__ is Tensor:
             return _cut(array, items, shape)
         return _basic(array, items, ())
+    if (apart := without_flags(index)) is not None:
+        return getitem(getitem(array, apart[0]), apart[1])
     parts = parts_of(index, array.shape)
     if any(item.__class__ is np.ndarray for item in parts.items):
         return _advanced(array, parts)
@@ -76,7 +78,7 @@ def _plain_items(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...] | None:
 
 def _lazily(x: Any, index: Any) -> Any:
     """A lazy array at integers and slices, which is lazy; None for other indices."""
-    if is_mask(index, x):
+    if is_mask(index, x) or without_flags(index) is not None:
         return None
     parts = parts_of(index, x.shape)
     if any(isinstance(item, np.ndarray) for item in parts.items):

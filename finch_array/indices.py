@@ -35,6 +35,29 @@ def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
     return _placed(expanded(index, shape), shape)
 
 
+def without_flags(index: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """An index with masks without dimensions, such as ``True``, as two, one of the result of the
+    other: new dimensions of 1 in the place of these masks, and integer arrays that take these or
+    nothing. None for an index without such masks."""
+    given = index if isinstance(index, tuple) else (index,)
+    if not any(map(_is_flag, given)):
+        return None
+    first: list[Any] = []
+    for x in given:
+        if _is_flag(x):
+            first.append(None)
+        elif x is not None:
+            first += [x] if x is Ellipsis else [slice(None)] * width(_item(x))
+    return tuple(first), tuple([np.flatnonzero(x) if _is_flag(x) else x for x in given])
+
+
+def _is_flag(x: Any) -> bool:
+    """Whether an item is a mask without dimensions."""
+    if isinstance(x, (bool, np.bool_)):
+        return True
+    return getattr(x, "shape", None) == () and x.dtype.kind == "b"
+
+
 def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
     """The items of an index, with slices in the place of ``...`` and at the end; a ``...`` for no
     dimension stays.
@@ -60,8 +83,6 @@ def _item(x: Any) -> Any:
     """One item of an index, with arrays as NumPy arrays."""
     if x is None or x is Ellipsis or x.__class__ in (slice, int):
         return x
-    if isinstance(x, (bool, np.bool_)):
-        return np.asarray(x)
     if isinstance(x, (int, np.integer)):
         return int(x)
     found = x
@@ -107,12 +128,25 @@ def _placed(given: list[Any], shape: tuple[int, ...]) -> Parts:
             items.append(checked_item(x, shape[len(items)], len(items)))
             widths.append(1)
             place += not isinstance(x, int)
+    _check_shapes([x.shape for x in items if isinstance(x, np.ndarray)])
     return Parts(tuple(items), tuple(new), tuple(widths))
 
 
+def _check_shapes(shapes: list[tuple[int, ...]]) -> None:
+    """Raise ``OutOfBounds``, as NumPy does, for arrays of indices that do not broadcast."""
+    if len(set(shapes)) < 2:
+        return
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        told = ", ".join(map(str, shapes))
+        raise OutOfBounds(
+            f"arrays of indices of shapes {told} do not broadcast",
+            hint="A[rows][:, columns] and A[np.ix_(rows, columns)] take all pairs",
+        ) from None
+
+
 def _mask_items(mask: Any, shape: tuple[int, ...]) -> list[Any]:
-    if mask.ndim == 0:
-        raise OutOfBounds(f"{mask} is no index", hint="None adds a dimension of 1, as in A[None]")
     if mask.shape != shape:
         raise OutOfBounds(f"a mask of shape {mask.shape} for dimensions of shape {shape}")
     return list(np.nonzero(mask))
@@ -138,4 +172,4 @@ def checked_item(x: Any, n: int, k: int) -> Any:
     return (np.where(x < 0, x + n, x) if least < 0 else x).astype(np.intp)
 
 
-__all__ = ["Parts", "checked_item", "expanded", "parts_of", "width"]
+__all__ = ["Parts", "checked_item", "expanded", "parts_of", "width", "without_flags"]

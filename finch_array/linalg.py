@@ -103,6 +103,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord == "fro":
         return vector_norm(array, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, np.inf, -np.inf):
+        array = array if array.dtype.kind in "fc" else fn.cast(array, np.float64)
         sums = red.sum(fn.abs(array), axis=-2 if abs(ord) == 1 else -1, keepdims=True)
         found = (red.max if ord > 0 else red.min)(sums, axis=(-2, -1), keepdims=keepdims)
         return found

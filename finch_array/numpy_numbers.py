@@ -12,6 +12,7 @@ from finch_array import functions as fn
 from finch_array import linalg, searching
 from finch_array import reductions as red
 from finch_array.axes import axes_of, axis_of
+from finch_array.creation import full_like
 from finch_array.cumulative import cumulative_prod, cumulative_sum
 from finch_array.functions import FUNCTIONS as ELEMENTWISE
 from finch_array.indexing import getitem
@@ -82,12 +83,14 @@ def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
     """The mean along ``axis``, each element as often as its weight says. Raises
-    ``DimensionMismatch`` for weights of another shape, but for those of one axis."""
+    ``DimensionMismatch`` for weights of another shape, but for those of one axis, and, as NumPy,
+    ``ZeroDivisionError`` for weights whose sum is 0 and for a mean without elements."""
     array, keeps = array_of(a), keepdims is True
     if weights is None:
         found = red.mean(array, axis=axis, keepdims=keeps)
-        count = array.size / max(found.size, 1)
-        return (found, fn.add(fn.multiply(found, 0), count)) if returned else found
+        if not found.size:
+            raise ZeroDivisionError(f"an average without elements, of shape {found.shape}")
+        return (found, full_like(found, array.size / found.size)) if returned else found
     given = array_of(weights)
     if given.shape != array.shape:
         if given.ndim != 1 or not isinstance(axis, (int, np.integer)):
@@ -96,6 +99,8 @@ def average(
         given = reshape(given, tuple(-1 if k == place else 1 for k in range(array.ndim)))
     total = red.sum(fn.multiply(array, given), axis=axis, keepdims=keeps)
     weight = red.sum(broadcast_to(given, array.shape), axis=axis, keepdims=keeps)
+    if bool(red.any(ELEMENTWISE["equal"](weight, 0))):
+        raise ZeroDivisionError("the weights of an average have the sum 0: there is none")
     found = ELEMENTWISE["divide"](total, weight)
     return (found, weight) if returned else found
 

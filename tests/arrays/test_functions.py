@@ -377,12 +377,6 @@ def test_coordinates_are_integers_and_as_many_as_the_values():
     assert fa.from_coo(([], []), np.zeros(0), (3, 3)).nstored == 0
 
 
-@pytest.mark.parametrize("index", [True, np.False_, (True, 0)])
-def test_bools_are_no_indices(index):
-    with pytest.raises(IndexError, match=r"(True|False) is no index"):
-        tensor(np.eye(3), ("Dense", "SparseList"))[index]
-
-
 def test_an_array_that_a_statement_does_not_read_is_refused():
     A = np.eye(3)
     with pytest.raises(TypeError, match=r"'A\[i,i\]' does not read B"):

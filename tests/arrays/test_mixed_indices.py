@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from array_support import same
 
 import finch_array as fa
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList
@@ -97,3 +98,34 @@ def test_rows_and_columns_are_set_to_the_fill_without_what_is_not_stored(index):
     large[np.append(rows[:10], 3)] = 0
     large[:, np.arange(n) > columns[20]] = 0
     assert large.nstored == 980
+
+
+FLAGS = (
+    True, False, (np.True_, 0), (0, True), (slice(None), False), (None, True), (0, False, 0),
+    (True, [0, 1], slice(2)), ([0, 1], True), (True, True), (..., True), np.array(True),
+    (True, slice(None), True), (slice(None), True, [0, 1]), (True, ..., None, [1]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("index", FLAGS, ids=str)
+def test_bools_are_masks_without_dimensions(index):
+    a = np.array([[1.0, 0, 2], [0, 3, 0]])
+    A = fa.asarray(a, format=Dense(SparseList(Element(0.0))))
+    for x, y in ((A, a), (A.T, a.T), (fa.lazy(A), a), (fa.asarray(a), a)):
+        same(x[index], y[index])
+    for made in (A.copy(), A.T.copy().T):
+        wanted = a.copy()
+        made[index] = 7.0
+        wanted[index] = 7.0
+        same(made, wanted)
+    same(A[fa.any(A > 2)], a[np.any(a > 2)])
+
+
+def test_arrays_of_indices_that_do_not_broadcast_are_no_indices():
+    for A in (fa.asarray(np.eye(3), format=Dense(SparseList(Element(0.0)))), fa.asarray(np.eye(3))):
+        with pytest.raises(IndexError, match=r"\(3,\), \(2,\) do not broadcast"):
+            A[[0, 1, 2], [0, 1]]
+        with pytest.raises(IndexError, match=r"\(3,\), \(2,\) do not broadcast"):
+            A[[0, 1, 2], [0, 1]] = 1.0
+    with pytest.raises(IndexError, match="3 indices for an array of 2"):
+        fa.asarray(np.eye(3), format=Dense(SparseList(Element(0.0))))[0, 0, 0, True]

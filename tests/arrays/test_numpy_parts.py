@@ -252,3 +252,49 @@ def test_what_pad_refuses(kind):
     ):
         with pytest.raises(error, match=told):
             np.pad(A, **given)
+
+
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+def test_norms_of_integers_are_floats(kind):
+    a = data((3, 4), np.int64, seed=1) - 2
+    a = np.where(a == -2, 0, a)
+    for order in (1, -1, np.inf, -np.inf, "fro", None):
+        same(np.linalg.norm(tensor(a, MATRICES[kind]), order), np.linalg.norm(a, order))
+
+
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+def test_averages_of_nothing_are_refused_as_by_numpy(kind):
+    a = data((3, 4), seed=1)
+    A = tensor(a, MATRICES[kind])
+    for call in (
+        lambda x: np.average(x[:0], axis=1), lambda x: np.average(x, weights=np.zeros((3, 4))),
+        lambda x: np.average(x, axis=1, weights=[1.0, -1, 0, 0]),
+    ):  # fmt: skip
+        for x in (A, a):
+            with pytest.raises(ZeroDivisionError):
+                call(x)
+    for found, wanted in zip(
+        np.average(A, 0, returned=True), np.average(a, 0, returned=True), strict=True
+    ):
+        same(found, wanted)
+
+
+LIMITS = (
+    (-300, 300), (-300, 5), (2, 300), (None, 300), (-300, None), (-300, np.int64(400)), (2.5, 300),
+    (2**70, None), (None, 2**70), (-(2**70), 2**70), (300, 400), (-400, -300), (None, -300), (2, 5),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_limits_that_the_dtype_cannot_hold(limits, dtype):
+    a = np.array([[1, 0, 100], [0, 7, 3]], dtype)
+    A = tensor(a, MATRICES["rows"])
+    try:
+        wanted = np.clip(a, *limits)
+    except OverflowError:
+        with pytest.raises(OverflowError):
+            np.clip(A, *limits)
+    else:
+        same(np.clip(A, *limits), wanted)
+        same(fa.compute(fa.clip(fa.lazy(A), *limits)), wanted)
