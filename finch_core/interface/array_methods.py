@@ -348,9 +348,10 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
     round = _array("round")
     """``round(decimals=0)``: rounded, to even ones from the middle."""
     diagonal = _array("linalg_diagonal")
-    """``diagonal(offset=0)``: a diagonal of matrices, as the last dimension."""
+    """``diagonal(offset=0, axis1=0, axis2=1)``: a diagonal along two dimensions, as the last."""
     trace = _array("linalg_trace")
-    """``trace(offset=0)``: the sum of a diagonal of matrices."""
+    """``trace(offset=0, axis1=0, axis2=1, dtype=None)``: the sum of a diagonal along two
+    dimensions."""
     nonzero = _method("nonzero")
     """The coordinates of the elements that are not 0, one array for each dimension."""
     clip = _array("clip")
