@@ -202,7 +202,9 @@ class TensorStorage:
     @property
     def buffers(self) -> dict[str, np.ndarray[Any, Any]]:
         """Views of all buffers, cut to the part in use, by ``"<depth>_<name>"`` (see
-        ``docs/formats.md``)."""
+        ``docs/formats.md``). Values may be written through them; kernels rely on the structure,
+        which is not checked again: a wrong index or pointer is undefined behaviour.
+        ``Tensor.from_buffers`` checks what it is given."""
         result = {}
         for k, (_, _, sizes, _) in enumerate(self.levels()):
             for name, size in sizes.items():
