@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 
 from finch_core.errors import BackendError
-from finch_core.locks import cached_property
+from finch_core.locks import cached_property, imported
 from finch_core.records import frozen
 
 BASE_FLAGS = (
@@ -161,10 +161,8 @@ def _words(variable: str) -> list[str]:
     text = os.environ.get(variable, "")
     if not text:
         return []
-    import shlex
-
     try:
-        return shlex.split(text)
+        return list(imported("shlex").split(text))
     except ValueError as error:
         raise BackendError(
             f"{variable} cannot be split into words as a shell does: {str(error).lower()}: {text}",
@@ -174,9 +172,7 @@ def _words(variable: str) -> list[str]:
 
 def joined(command: Iterable[str]) -> str:
     """A command as typed in a shell."""
-    import shlex
-
-    return shlex.join(command)
+    return str(imported("shlex").join(command))
 
 
 # -- running ----------------------------------------------------------------------------------
@@ -203,9 +199,7 @@ def _remove(folder: str) -> None:
             os.unlink(os.path.join(folder, name))
         os.rmdir(folder)
     except OSError:  # a compiler with flags of the user's has left more than files
-        import shutil
-
-        shutil.rmtree(folder, ignore_errors=True)
+        imported("shutil").rmtree(folder, ignore_errors=True)
 
 
 def places() -> list[str]:

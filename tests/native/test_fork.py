@@ -191,13 +191,14 @@ def test_what_calls_import_a_fork_waits_for(tmp_path):
     then all comes from the disk."""
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(LATE))
-    for _ in range(2):
+    for flags in ("-O1", "-O1", ""):
         done = subprocess.run(
             [sys.executable, str(program)],
             env={
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
                 "FINCH_CACHE_DIR": str(tmp_path / "cache"),
+                "FINCH_CFLAGS": flags,
                 "PYTHONWARNINGS": "ignore",
             },
             capture_output=True,
