@@ -231,6 +231,7 @@ def unique_counts(x: Any, /) -> Any:
 def _counted(array: Any) -> tuple[Any, Any]:
     """The stored elements other than padding, and how often each is in turn, if not once. A run is
     one element, unless there are NaN, which differ from each other."""
+    array = settled(array)
     if has_runs(array):
         found = runs_of(array)
         if not (found.values != found.values).any():

@@ -79,3 +79,16 @@ def test_many_that_are_taken_apart_say_so():
     A[:, 5:] = 2.0
     with pytest.warns(PerformanceWarning, match=r"runs of an array of shape \(2, 10000000\)"):
         fa.sort(A)
+
+
+def test_distinct_elements_of_lazy_arrays_of_runs():
+    """What stands for an array in a plan has no memory of its own."""
+    plain = np.array([[1, 1, 0, 0, 2, 2, 2], [0, 0, 0, 1, 1, 1, 0]])
+    lazy = fa.lazy(fa.asarray(plain, format=Dense(SparseRunList(Element(0)))))
+    found = fa.unique_counts(lazy)
+    values, counts = np.unique(plain, return_counts=True)
+    assert found.values.to_numpy().tolist() == values.tolist()
+    assert found.counts.to_numpy().tolist() == counts.tolist()
+    numbers = fa.asarray(np.array([0.0, 0.0, 2.0]), format=SparseRunList(Element(0.0)))
+    there = fa.isin(lazy, fa.lazy(numbers))
+    np.testing.assert_array_equal(np.asarray(there), np.isin(plain, [0, 2]))
