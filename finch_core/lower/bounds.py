@@ -10,7 +10,7 @@ evaluated under a condition stands under the same condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,6 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     done = set()
     whole = Extent(start, stop)
     single = is_unit(whole)
-    is_fixed = unchanged_by(ctx, loop.body)
     for guard, access, written in accesses(loop.body):
         lead = leading(access)
         if access.indices[lead : lead + 1] != (loop.index,):
@@ -76,7 +75,7 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
             continue  # it fails where it is read (``Unfurling``)
         done.add((guard, extent, parts))
         hint = _WRITING if written else _READING
-        known = [c for c in conjuncts(guard) if is_fixed(c)]
+        known = _unchanged(ctx, loop.body, conjuncts(guard))
         for part in parts:
             reached = part_of(whole, part)
             check = partial(_check, ctx, access, extent, reached.start, reached.stop, hint)
@@ -88,11 +87,14 @@ def is_loose(ctx: Context, index: Index, extent: Extent) -> bool:
     return extent in ctx.loose.get(index, {})
 
 
-def unchanged_by(ctx: Context, stmt: Stmt) -> Callable[[Expr], bool]:
-    """Which expressions can be evaluated before ``stmt``, and have that value all the time.
+def _unchanged(ctx: Context, stmt: Stmt, conds: Iterable[Expr]) -> list[Expr]:
+    """The conditions that can be evaluated before ``stmt``, and have that value all the time.
 
     Arguments may share memory: where one is written, none is unchanged.
     """
+    given = list(conds)
+    if not given:
+        return given
     written = set(_written(stmt))
     shared = any(root is None or not root.local for root in written)
 
@@ -108,7 +110,7 @@ def unchanged_by(ctx: Context, stmt: Stmt) -> Callable[[Expr], bool]:
                     return False
         return True
 
-    return is_unchanged
+    return list(filter(is_unchanged, given))
 
 
 def _written(stmt: Stmt) -> Iterator[BoundTensor | None]:

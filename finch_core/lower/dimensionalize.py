@@ -257,15 +257,17 @@ class _Dimensionalizer:
         stated = self.explicit[index]
         range_ = Range(index, stated, extent, what, span)
         base = dim.dim if isinstance(dim, Shifted) else dim
-        if not (isinstance(base, Dim) and written and base.find().own):
+        gives = isinstance(base, Dim) and written and bool(base.find().own)
+        if not is_settled(stated):  # the check is at run time
+            part = ANY if gives else narrowed(ANY, index, conds, self.is_known)
+            self.within(index, extent, part)
+        if not gives:
             part = narrowed(stated, index, conds, self.is_known)
             parts = self.parts.setdefault(index, {})
             parts.setdefault(extent, []).append(part)
             if part != stated:
                 range_ = evolve(range_, extent=part)
                 self.unit.loose[index] = parts
-            if not is_settled(stated):  # the check is at run time
-                self.within(index, extent, narrowed(ANY, index, conds, self.is_known))
         if isinstance(dim, Extent):
             self.solver.fit(range_, dim)
             return

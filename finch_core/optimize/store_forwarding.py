@@ -67,13 +67,21 @@ def _fills(block: Block, varying: frozenset[str]) -> Block:
         if isinstance(statement, Fill):
             overwriting = _Overwriting(statement, varying)
             for earlier in statements[:k]:
-                overwriting.define(earlier)
+                if isinstance(earlier, Let) and not _reads_any(earlier, varying):
+                    overwriting.define(earlier)
             taken_over = overwriting.all_of(statements[k + 1 :])
             if taken_over is not None:
                 statements[k:] = taken_over
                 continue
         k += 1
     return with_statements(block, statements)
+
+
+def _reads_any(statement: Let, varying: frozenset[str]) -> bool:
+    """Whether a variable, or what it was computed from, may have changed in the meantime."""
+    value = statement.value
+    loads = any(isinstance(node, (Load, Invoke)) for node in value.walk())
+    return loads or bool(({statement.var.name} | read_names(value)) & varying)
 
 
 Extents = tuple[tuple[Expr, Expr], ...]

@@ -132,3 +132,23 @@ def test_another_condition_does_not(program, backend):
     for fmt in FORMATS:
         with pytest.raises(OutOfBounds):
             kernel(program, backend=backend)(np.zeros(6), Tensor(fmt, np.ones(6)), np.zeros(6, int))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+def test_what_the_range_itself_sizes_is_checked_as_a_whole(backend):
+    """Beside a read of the same tensor that a condition keeps inside."""
+
+    @kernel(backend=backend)
+    def ones(y, p, n):
+        w = Tensor(Dense(Element(0.0)))
+        w[...] = 0
+        for j in range(p[0], n):
+            w[j] = 1.0
+            if j > 0:
+                y[0] += w[j]
+
+    y = np.zeros(1)
+    ones(y, np.array([0]), 5)
+    assert y[0] == 4
+    with pytest.raises(OutOfBounds):
+        ones(y, np.array([-2]), 5)

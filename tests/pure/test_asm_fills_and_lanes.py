@@ -147,6 +147,16 @@ def test_a_part_that_may_leave_the_range_keeps_the_fill():
     assert "fill" in agree(block, {N: 3, first: 0, last: 5, Y: [7.0] * 8})
 
 
+def test_a_size_that_changes_before_the_fill_is_not_what_it_was():
+    b = Builder(Names(["n"]), constants=(N,))
+    size = b.var("size", 0)
+    b.assign(size, N)
+    b.fill(Y, 0, size, 0.0)
+    b.store(X, 0, 1.0)
+    block = typed(b.finish())
+    assert "fill(y, 0, size, 0.0)" in block_text(only("store_forwarding", block))
+
+
 def summed(b, index, start=0):
     s = b.var("s", 0.0)
     with b.for_("j", start, N) as j:
