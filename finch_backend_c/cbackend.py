@@ -75,7 +75,6 @@ class CBackend:
 
     def compile(self, kernel: Kernel, *, key: str = "") -> loader.CKernel:
         """Compile a kernel. Raises ``BackendError`` with the compiler's output if that fails."""
-        imported("subprocess")
         translator = imported("finch_backend_c.entry")
         source = translator.translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
         letters = translator.signature(kernel)

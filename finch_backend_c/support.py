@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from typing import Generic, TypeVar
 
 from finch_backend_c import cache, loader, toolchain
 from finch_core.errors import BackendError
-from finch_core.locks import Lock, importing
+from finch_core.locks import Lock, imported
 
 T = TypeVar("T")
 _FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared")
@@ -69,9 +68,8 @@ class Shared(Generic[T]):
         goes on with. ``get`` waits for it."""
         with self._lock:
             if self.made is None and self._compiling is None and cache.directory() is not None:
-                with importing:  # all that the thread imports: a fork waits for it here
-                    for needed in ("subprocess", "finch_backend_c.helpers"):
-                        import_module(needed)
+                for needed in ("subprocess", "finch_backend_c.helpers"):
+                    imported(needed)  # all that the thread imports
                 self._compiling = threading.Thread(target=self._compile)
                 self._compiling.start()
 

@@ -228,8 +228,7 @@ class Outcome:
 
 def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
     """Compile ``source`` in a temporary directory."""
-    import subprocess
-
+    subprocess = imported("subprocess")
     with scratch() as folder:
         with open(os.path.join(folder, "kernel.c"), "w", encoding="utf-8") as file:
             file.write(source)

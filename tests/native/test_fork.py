@@ -15,6 +15,21 @@ from finch_core.runtime import pipeline
 
 ROOT = Path(__file__).parents[2]
 
+
+def ran(program, tmp_path, *args, **environment):
+    """A program of its own, which has ended."""
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(program))
+    return subprocess.run(
+        [sys.executable, str(path), *args],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", **environment},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+
+
 PROGRAM = """
     import os, signal, sys, threading, time
     import numpy as np
@@ -58,22 +73,7 @@ PROGRAM = """
 @pytest.mark.parametrize("state", ["warm", "cold"])
 def test_a_child_compiles_while_its_parent_does(tmp_path, state):
     """From a process that has compiled before, and from one that is importing what compiles."""
-    environment = {
-        **os.environ,
-        "FINCH_CACHE_DIR": str(tmp_path / "cache"),
-        "PYTHONPATH": str(ROOT),
-        "PYTHONWARNINGS": "ignore",
-    }
-    program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(PROGRAM))
-    done = subprocess.run(
-        [sys.executable, str(program), state],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
+    done = ran(PROGRAM, tmp_path, state, FINCH_CACHE_DIR=str(tmp_path / "cache"))
     assert done.stdout == "children that failed: 0\n", done.stderr
 
 
@@ -189,34 +189,13 @@ LATE = """
 def test_what_calls_import_a_fork_waits_for(tmp_path):
     """A module that another thread imports is never whole in a child. At first all is compiled,
     then all comes from the disk."""
-    program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(LATE))
     for flags in ("-O1", "-O1", ""):
-        done = subprocess.run(
-            [sys.executable, str(program)],
-            env={
-                **os.environ,
-                "PYTHONPATH": str(ROOT),
-                "FINCH_CACHE_DIR": str(tmp_path / "cache"),
-                "FINCH_CFLAGS": flags,
-                "PYTHONWARNINGS": "ignore",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        cache = str(tmp_path / "cache")
+        done = ran(LATE, tmp_path, FINCH_CACHE_DIR=cache, FINCH_CFLAGS=flags)
         assert done.stdout == "[]\n", done.stdout + done.stderr
 
 
 def test_what_lowers_is_imported_at_once(tmp_path):
     """Where a fork waits for it: no import of what lowers is left for later."""
-    program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(IMPORTS))
-    done = subprocess.run(
-        [sys.executable, str(program)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(IMPORTS, tmp_path)
     assert done.stdout == "[]\n", done.stdout + done.stderr
