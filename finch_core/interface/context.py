@@ -35,6 +35,11 @@ from finch_core.symbolic.simplifier import Simplifier
 T = TypeVar("T")
 
 
+class TooManyRegions(Exception):
+    """A kernel has more regions than ``Context.most_regions``: it is lowered anew, by other
+    rules."""
+
+
 class Lowering(Protocol):
     """The rules by which statements and regions of loops are emitted."""
 
@@ -59,7 +64,8 @@ assert OUT_OF_MEMORY == 0
 
 LOWERING_RULES = frozenset(
     "appending available_expressions carried_values content_ranges equal_patterns gaps given "
-    "locals points predicated_merge random_access ranges run_outs scratch steady until".split()
+    "locals merge_by_cases points predicated_merge random_access ranges run_outs scratch steady "
+    "until".split()
 )
 """The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 
@@ -144,7 +150,9 @@ class Context(Builder):
         self.watch: Watch | None = None
         """What is told of each step, while a kernel is explored."""
         self.regions = 0
-        """How many regions and choices have been lowered."""
+        """How many regions and choices have been lowered (``count_region``)."""
+        self.most_regions: int | None = None
+        """How many of them the kernel may have."""
         self.looplets_around: list[tuple[Any, Any]] = []
         """The looplets that are being lowered, each with its region (``looplets/calls.py``)."""
         self._simplifier = simplifier
@@ -343,7 +351,7 @@ class Context(Builder):
     ) -> None:
         """Emit ``if cond: yes() else: no()``, each with the facts that the condition implies;
         ``likely`` as for ``If``."""
-        self.regions += 1
+        self.count_region()
         cond = balanced(self.prover.decide(cond))
         if isinstance(cond, Literal):
             branch = yes if cond.value else no
@@ -485,6 +493,12 @@ class Context(Builder):
             self.fail(self.site(error, message, span, hint), *values)
         self.prover.know(cond)
 
+    def count_region(self) -> None:
+        """Count a region or a choice. Raises ``TooManyRegions`` beyond ``most_regions``."""
+        self.regions += 1
+        if self.most_regions is not None and self.regions > self.most_regions:
+            raise TooManyRegions
+
     def lower(self, stmt: Stmt) -> None:
         """Emit a statement in Finch Normal Form."""
         with self.unless_left():
@@ -492,7 +506,7 @@ class Context(Builder):
 
     def lower_region(self, region: Any) -> None:
         """Emit a region of a loop (a ``looplets.region.Region``)."""
-        self.regions += 1
+        self.count_region()
         with self.unless_left():
             self._lowering.region(self, region)
 

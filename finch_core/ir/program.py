@@ -262,6 +262,11 @@ class Leave(Stmt):
     span: Span | None = _span()
 
 
+def has_loops(stmt: Stmt) -> bool:
+    """Whether a statement has loops."""
+    return any(isinstance(part, (Loop, While)) for part in stmt.walk())
+
+
 def leaves(stmt: Stmt) -> frozenset[str]:
     """The labels outside of ``stmt`` that it may leave."""
     if isinstance(stmt, Leave):

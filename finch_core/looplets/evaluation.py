@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 
 from finch_core.interface.looplet import Precedence
 from finch_core.interface.watch import watched
+from finch_core.ir.program import has_loops
 from finch_core.looplets.blocks import lower_blocks
 from finch_core.looplets.calls import lower_looplet
 from finch_core.looplets.grouped_merge import lower_grouped
 from finch_core.looplets.invariant import lower_invariant
-from finch_core.looplets.merge_cost import by_cases, disordered, is_led, is_too_many, weighed
+from finch_core.looplets.merge_cost import (
+    by_cases,
+    disordered,
+    is_led,
+    is_too_many,
+    weighed,
+    written_slots,
+)
 from finch_core.looplets.predicated_merge import lower_predicated
 from finch_core.looplets.region import Region, begins, is_empty
 from finch_core.looplets.slots import slots_in
@@ -75,6 +83,8 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
         return
     if type(region.looplets[slot]) is Stepper and lower_grouped(ctx, region):
         return
+    if not ctx.allows("merge_by_cases") and _lower_once(ctx, region):
+        return
     many = disordered(ctx, region)
     if slot in many:
         if region.looplets[slot].precedence is Precedence.SEQUENCE and not region.is_point(ctx):
@@ -91,6 +101,21 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
             return
     with by_cases(ctx, region, weights if slot in weights else {}):
         lower_looplet(ctx, region.looplets[slot], region, slot)
+
+
+def _lower_once(ctx: Context, region: Region) -> bool:
+    """Emit a region with predicates for whatever branches in it, so that the loops inside are not
+    repeated for its cases; gives whether it was emitted. Where one operand branches in an innermost
+    loop, its cases are few and short."""
+    written = written_slots(region)
+    branching = {
+        k
+        for k, looplet in region.looplets.items()
+        if k not in written and looplet.precedence in _BRANCHING
+    }
+    if len(branching) < 2 and not has_loops(region.body):
+        return False
+    return lower_predicated(ctx, region, branching)
 
 
 def _is_at_most_point(ctx: Context, region: Region) -> bool:

@@ -26,6 +26,7 @@ from finch_core.interface.run import Run, as_looplet
 from finch_core.interface.tensorlike import Constant, TensorLike
 from finch_core.ir.builder import negation
 from finch_core.ir.expressions import FALSE, TRUE, Expr, Literal
+from finch_core.ir.program import has_loops
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.merge_cost import written_slots
 from finch_core.looplets.pieces import Conditions, Piece, either
@@ -226,7 +227,9 @@ class _Merge:
             for piece in pieces.values()
         ]
         stop = region.stop
-        if not region.is_point(ctx):
+        if self._goes_one_by_one():
+            stop = at + 1
+        elif not region.is_point(ctx):
             stop = ctx.bind_stop(name, ctx.prover.minimum(*stops, region.stop))
             ctx.prover.know_le(at + 1, stop)
             ctx.prover.know_le(stop, region.stop)
@@ -239,6 +242,18 @@ class _Merge:
         self._region(region.between(at, stop), pieces)
         moves = [move for piece in pieces.values() for move in piece.moves]
         return _Iteration(stop, tuple(moves), conditions)
+
+    def _goes_one_by_one(self) -> bool:
+        """Whether an iteration is one index, so that the loops inside have no copy for the indices
+        before the last: in a kernel that must be short, where these loops run at each index."""
+        ctx, body = self.ctx, self.region.body
+        if ctx.allows("merge_by_cases") or self.region.is_point(ctx) or not has_loops(body):
+            return False
+        for k in self.operands:
+            fill = self.fills[k]
+            if fill is not None:
+                body = fill_slot(ctx, body, k, fill)
+        return has_loops(ctx.simplify(body))
 
     def _ended(
         self, piece: Piece, fill: Constant | None, stop: Expr, conditions: Conditions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from finch_core.interface.run import Run
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.expressions import Expr
-from finch_core.ir.program import Loop, While, leaves
+from finch_core.ir.program import has_loops, leaves
 from finch_core.looplets.region import is_empty
 from finch_core.looplets.short_circuit import may_end_early
 from finch_core.records import frozen
@@ -52,7 +52,7 @@ def sought_from_behind(ctx: Context, region: Region, steps: Stepper) -> Seek | N
         return None
     if not ctx.allows("until") or leaves(region.body) or may_end_early(ctx, region):
         return None
-    if any(isinstance(part, (Loop, While)) for part in region.body.walk()):
+    if has_loops(region.body):
         return None
     if isinstance(steps.walked, tuple) and steps.walked[0] in ctx.behind(region.index):
         return None

@@ -48,7 +48,7 @@ from finch_core.ir.program import (
     Stmt,
     Thaw,
     Update,
-    While,
+    has_loops,
     leaves,
 )
 from finch_core.ir.rewrite import rewrite, rewrite_expr
@@ -133,7 +133,7 @@ def _walks(item: Stmt, tensor: BoundTensor) -> list[Loop]:
 
 
 def _reads_along(loop: Loop, tensor: BoundTensor) -> bool:
-    if any(isinstance(part, (Loop, While)) for part in loop.body.walk()):
+    if has_loops(loop.body):
         return False
     wanted = Access(tensor.fiber, (loop.index,))
     return any(

@@ -20,7 +20,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Literal, Load, Name, Var
 from finch_core.ir.missing import Missing
-from finch_core.ir.program import Define, Loop, Sieve, Stmt, While
+from finch_core.ir.program import Define, Loop, Sieve, Stmt, While, has_loops
 from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
 from finch_core.looplets.region import is_empty
 from finch_core.lower.contents import know_content
@@ -37,7 +37,7 @@ def is_plain(stmt: Define, value: Expr) -> bool:
     if may_be_missing(value) or isinstance(value, Literal):
         return False
     decides = next(_lookups(value), None) is not None
-    return not (decides and any(isinstance(part, (Loop, While)) for part in stmt.body.walk()))
+    return not (decides and has_loops(stmt.body))
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def defined(ctx: Context, stmt: Define, value: Expr) -> Stmt:
     """The body of a ``let`` with its ``value``, which has been evaluated, in a variable."""
     body = stmt.body
     if not may_be_missing(value) and not isinstance(value, Literal):
-        if any(isinstance(part, (Loop, While)) for part in body.walk()):
+        if has_loops(body):
             body, value = _loops_where_stored(ctx, stmt, value)
         value = _variable(ctx, stmt.name, value)
     elif may_be_missing(value) and not isinstance(value, Missing):

@@ -4,7 +4,12 @@ process whose kernels come from the disk needs none of it."""
 from __future__ import annotations
 
 import finch_core.looplets.reversed  # noqa: F401  # only wrappers use it, loaded at any time
-from finch_core.runtime.kernel_lowering import check_disabled, lower_kernel
+from finch_core.runtime.kernel_lowering import (
+    MERGE_BY_CASES,
+    TooManyRegions,
+    check_disabled,
+    lower_kernel,
+)
 from finch_core.runtime.normalize import normalize
 
-__all__ = ["check_disabled", "lower_kernel", "normalize"]
+__all__ = ["MERGE_BY_CASES", "TooManyRegions", "check_disabled", "lower_kernel", "normalize"]

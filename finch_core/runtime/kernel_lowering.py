@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from finch_core.errors import BackendError, DimensionMismatch, quote
 from finch_core.interface.abi import CompleteBackend
-from finch_core.interface.context import LOWERING_RULES, Context
+from finch_core.interface.context import LOWERING_RULES, Context, TooManyRegions
 from finch_core.interface.plugins import hub
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.watch import Watch
@@ -25,6 +25,13 @@ from finch_core.optimize import PASSES, optimize_kernel
 from finch_core.records import evolve
 from finch_core.runtime.options import Options
 from finch_core.runtime.parameters import BoundParameter, parameters_of, used_parameters
+
+MOST_REGIONS = 1200
+"""The most regions and choices that cases of merges may make of a kernel: about a second of
+lowering, and more of the C compiler. The largest kernels of the paper have a third of it."""
+
+MERGE_BY_CASES = "merge_by_cases"
+"""The rule by which a merge has code for each combination of operands that are stored."""
 
 
 def check_disabled(options: Options, backend: CompleteBackend) -> None:
@@ -50,9 +57,15 @@ def lower_kernel(
     options: Options,
     watch: Watch | None = None,
 ) -> asm.Kernel:
-    """The assembly of a normalised program, typed and optimised."""
+    """The assembly of a normalised program, typed and optimised.
+
+    Raises ``TooManyRegions`` where merges by cases make more than ``MOST_REGIONS``; ``unit`` is
+    then of no more use.
+    """
     ctx = _context(unit, arguments, options)
     ctx.watch = watch
+    if not options.disabled & {MERGE_BY_CASES, "predicated_merge"}:
+        ctx.most_regions = MOST_REGIONS
     _facts(ctx, unit, stmt)
     ctx.parallel, ctx.least_work = unit.parallel, options.least_work
     ctx.pairs = unit.pairs
@@ -160,4 +173,4 @@ def _emit_check(ctx: Context, check: Check) -> None:
     )
 
 
-__all__ = ["lower_kernel"]
+__all__ = ["MERGE_BY_CASES", "TooManyRegions", "check_disabled", "lower_kernel"]

@@ -86,12 +86,19 @@ class Lowered:
     @cached_property
     def kernel(self) -> asm.Kernel:
         """The assembly."""
-        stmt, unit, arguments = self._normalized
+        found = self._normalized
         with self._timed("lower"):
             compiler = _compiler()
             compiler.check_disabled(self.options, self.backend)
             kernel: asm.Kernel
-            kernel = compiler.lower_kernel(stmt, unit, arguments, self.options)
+            try:
+                kernel = compiler.lower_kernel(*found, self._lowering_options)
+            except compiler.TooManyRegions:
+                disabled = self.options.disabled | {compiler.MERGE_BY_CASES}
+                options = self._lowering_options = evolve(self.options, disabled=disabled)
+                found = compiler.normalize(self.program, self.signatures, options)
+                kernel = compiler.lower_kernel(*found, options)
+        unit = found[1]
         if unit.costly:
             notes = _access_order().noted(unit.costly, self.program.source)
             kernel = evolve(kernel, notes=notes)
@@ -103,10 +110,16 @@ class Lowered:
         return roomy(self.program.name, lambda: self._watched(watch))
 
     def _watched(self, watch: Watch) -> asm.Kernel:
-        compiler = _compiler()
-        found = compiler.normalize(self.program, self.signatures, self.options, watch)
-        kernel: asm.Kernel = compiler.lower_kernel(*found, self.options, watch)
+        _ = self.kernel  # finds the options
+        compiler, options = _compiler(), self._lowering_options
+        found = compiler.normalize(self.program, self.signatures, options, watch)
+        kernel: asm.Kernel = compiler.lower_kernel(*found, options, watch)
         return kernel
+
+    @cached_property
+    def _lowering_options(self) -> Options:
+        """The options; without merges by cases, once it is known that these are too many."""
+        return self.options
 
     def compile(self, *, draft: bool = False) -> CompleteKernel:
         """The compiled kernel: loaded from the disk cache or compiled at the first call.

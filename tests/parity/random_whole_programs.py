@@ -33,7 +33,7 @@ from unittest import mock
 
 import attrs
 import numpy as np
-from random_checks import Differs, judged
+from random_checks import Differs, judged, switched_off
 from random_search import Search, searched
 from random_whole_text import Writer, in_parallel
 from uncached import uncache
@@ -156,7 +156,8 @@ class Prepared:
             with np.errstate(all="ignore"):
                 wanted = expected(Writer(seed).program(), seed, args["S"])
             text = program_of(seed, shared).replace("def ", "@kernel\ndef ")
-            options = Options(backend=backend, least_work=1 if shared else Options().least_work)
+            work = 1 if shared else Options().least_work
+            options = Options(backend=backend, least_work=work, disabled=switched_off(seed))
             names = {**NAMES, "kernel": made or (lambda function: Kernel(function, options))}
             program = _executed(text, f"<kernel {seed}>", names)["program"]
             program.lower(*args.values())
