@@ -83,7 +83,7 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
         return
     if type(region.looplets[slot]) is Stepper and lower_grouped(ctx, region):
         return
-    if not ctx.allows("merge_by_cases") and _lower_once(ctx, region):
+    if not ctx.allows("merge_by_cases") and _lower_once(ctx, region, slot):
         return
     many = disordered(ctx, region)
     if slot in many:
@@ -103,7 +103,7 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
         lower_looplet(ctx, region.looplets[slot], region, slot)
 
 
-def _lower_once(ctx: Context, region: Region) -> bool:
+def _lower_once(ctx: Context, region: Region, slot: int) -> bool:
     """Emit a region with predicates for whatever branches in it, so that the loops inside are not
     repeated for its cases; gives whether it was emitted. Where one operand branches in an innermost
     loop, its cases are few and short."""
@@ -113,7 +113,7 @@ def _lower_once(ctx: Context, region: Region) -> bool:
         for k, looplet in region.looplets.items()
         if k not in written and looplet.precedence in _BRANCHING
     }
-    if len(branching) < 2 and not has_loops(region.body):
+    if slot not in branching or (len(branching) < 2 and not has_loops(region.body)):
         return False
     return lower_predicated(ctx, region, branching)
 

@@ -130,7 +130,7 @@ class _Merge:
             return self._iteration(operands, region.start) is not None
         reached = ctx.var(f"{self.name}_reached", region.start)
         with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
-            iteration = self._iteration(operands, reached)
+            iteration = self._iteration(operands, reached, self._goes_one_by_one())
             if iteration is None:
                 return False
             self._move(iteration)
@@ -211,8 +211,10 @@ class _Merge:
 
     # -- one iteration ------------------------------------------------------------------
 
-    def _iteration(self, operands: Mapping[int, Looplet], at: Expr) -> _Iteration | None:
-        """Emit the region from ``at`` to the first end of a piece."""
+    def _iteration(
+        self, operands: Mapping[int, Looplet], at: Expr, alone: bool = False
+    ) -> _Iteration | None:
+        """Emit the region from ``at`` to the first end of a piece; ``at`` alone, if so."""
         ctx, region, name = self.ctx, self.region, self.name
         conditions = Conditions(ctx, name)
         pieces = {}
@@ -227,7 +229,7 @@ class _Merge:
             for piece in pieces.values()
         ]
         stop = region.stop
-        if self._goes_one_by_one():
+        if alone:
             stop = at + 1
         elif not region.is_point(ctx):
             stop = ctx.bind_stop(name, ctx.prover.minimum(*stops, region.stop))
@@ -247,7 +249,7 @@ class _Merge:
         """Whether an iteration is one index, so that the loops inside have no copy for the indices
         before the last: in a kernel that must be short, where these loops run at each index."""
         ctx, body = self.ctx, self.region.body
-        if ctx.allows("merge_by_cases") or self.region.is_point(ctx) or not has_loops(body):
+        if ctx.allows("merge_by_cases") or not has_loops(body):
             return False
         for k in self.operands:
             fill = self.fills[k]
