@@ -121,6 +121,9 @@ class Loop(Stmt):
     is the extent's first; if negative, it is the extent's last.
 
     ``parallel``: its turns may run at the same time, which ``lower/races.py`` proves.
+
+    ``bounds`` (set by dimensionalization): values that are known when the loop begins, with which
+    conditions compare the index.
     """
 
     index: Index
@@ -128,11 +131,13 @@ class Loop(Stmt):
     body: Stmt
     step: Expr | None = field(default=None, kw_only=True)
     parallel: bool = field(default=False, kw_only=True)
+    bounds: tuple[Expr, ...] = field(default=(), kw_only=True)
     span: Span | None = _span()
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
-        return tuple(expr for expr in (self.extent, self.step) if expr is not None)
+        given = (expr for expr in (self.extent, self.step) if expr is not None)
+        return (*given, *self.bounds)
 
     @property
     def bodies(self) -> tuple[Stmt, ...]:
@@ -142,7 +147,8 @@ class Loop(Stmt):
         extent = exprs[0] if exprs else None
         assert extent is None or isinstance(extent, Extent)
         step = None if self.step is None else exprs[1]
-        return evolve(self, extent=extent, body=bodies[0], step=step)
+        bounds = exprs[len(exprs) - len(self.bounds) :]
+        return evolve(self, extent=extent, body=bodies[0], step=step, bounds=bounds)
 
 
 @frozen

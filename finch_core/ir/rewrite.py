@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import is_not
 from typing import Any
 
@@ -27,6 +27,13 @@ def rewrite_expr(expr: Expr, rule: ExprRule, affected: Affected | None = None) -
         if any(map(is_not, changed, children)):
             expr = expr.rebuild(changed)
     return rule(expr)
+
+
+def replaced(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
+    """``expr`` with other expressions in place of the largest parts that are keys."""
+    if expr in meanings:
+        return meanings[expr]
+    return expr.rebuild(tuple(replaced(child, meanings) for child in expr.children))
 
 
 def rewrite(

@@ -18,12 +18,11 @@ import numpy as np
 
 from finch_core.errors import OutOfBounds, Span
 from finch_core.interface.run import Run
-from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import (
     TRUE,
     Access,
-    Dimension,
     Expr,
     Index,
     Literal,
@@ -32,13 +31,21 @@ from finch_core.ir.expressions import (
     cast,
     lift,
 )
-from finch_core.ir.program import Declare, Extent, Loop, Stmt, Swap, Update
+from finch_core.ir.program import (
+    Extent,
+    Loop,
+    Sequential,
+    Stmt,
+    Update,
+    While,
+)
+from finch_core.lower.changes import Changes
 from finch_core.lower.index_conditions import ANY, part_of
 from finch_core.lower.strides import is_unit
 from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.affine import leading
-from finch_core.symbolic.guards import accesses, as_condition, conjuncts
+from finch_core.symbolic.guards import as_condition, conjuncts, guarded
 from finch_core.symbolic.out_of_range import OutOfRange, parted
 
 if TYPE_CHECKING:
@@ -60,7 +67,9 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     done = set()
     whole = Extent(start, stop)
     single = is_unit(whole)
-    for guard, access, written in accesses(loop.body):
+    bounds = [evaluate(ctx, bound) for bound in loop.bounds]
+    earlier = Changes() if single else Changes().and_(loop.body)
+    for guard, access, written, changed in _in_order(loop.body, earlier):
         lead = leading(access)
         if access.indices[lead : lead + 1] != (loop.index,):
             continue
@@ -68,16 +77,16 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
         if extent is None or (loop.index, extent) in ctx.fitting:
             continue
         parts = ctx.within.get((loop.index, extent), (ANY,))
-        if (guard, extent, parts) in done:
+        known = tuple(cond for cond in conjuncts(guard) if _is_unchanged(ctx, cond, changed))
+        if (known, extent, parts) in done:
             continue
         lazy = single and guard != TRUE and not written and has_fields(access.tensor)
         if lazy and not is_loose(ctx, loop.index, extent):
             continue  # it fails where it is read (``Unfurling``)
-        done.add((guard, extent, parts))
+        done.add((known, extent, parts))
         hint = _WRITING if written else _READING
-        known = _unchanged(ctx, loop.body, conjuncts(guard))
         for part in parts:
-            reached = part_of(whole, part)
+            reached = part_of(whole, part, bounds)
             check = partial(_check, ctx, access, extent, reached.start, reached.stop, hint)
             _under(ctx, known, check)
 
@@ -87,41 +96,36 @@ def is_loose(ctx: Context, index: Index, extent: Extent) -> bool:
     return extent in ctx.loose.get(index, {})
 
 
-def _unchanged(ctx: Context, stmt: Stmt, conds: Iterable[Expr]) -> list[Expr]:
-    """The conditions that can be evaluated before ``stmt``, and have that value all the time.
-
-    Arguments may share memory: where one is written, none is unchanged.
-    """
-    given = list(conds)
-    if not given:
-        return given
-    written = set(_written(stmt))
-    shared = any(root is None or not root.local for root in written)
-
-    def is_unchanged(expr: Expr) -> bool:
-        for node in expr.walk():
-            if isinstance(node, (Index, Name, OutOfRange, Dimension)):
-                return False
-            if isinstance(node, Var) and not ctx.is_constant(node):
-                return False
-            if isinstance(node, Access):
-                root = node.tensor.root
-                if node.indices or root is None or root in written or (shared and not root.local):
-                    return False
-        return True
-
-    return list(filter(is_unchanged, given))
+def _in_order(stmt: Stmt, before: Changes) -> Iterator[tuple[Expr, Access, bool, Changes]]:
+    """The accesses of a statement, as ``accesses`` gives them, each with what may have changed
+    since the statement began, or, as ``before`` says, before."""
+    if isinstance(stmt, While) or (isinstance(stmt, Loop) and not _is_single(stmt)):
+        before = before.and_(stmt)  # in an earlier turn
+    target = stmt.target if isinstance(stmt, Update) else None
+    for expr in stmt.exprs:
+        for guard, access in guarded(expr, TRUE, Access):
+            yield guard, access, access is target, before
+    for body in stmt.bodies:
+        yield from _in_order(body, before)
+        if isinstance(stmt, Sequential):
+            before = before.and_(body)
 
 
-def _written(stmt: Stmt) -> Iterator[BoundTensor | None]:
-    """The tensors that a statement changes."""
-    for part in stmt.walk():
-        if isinstance(part, Update):
-            yield part.target.tensor.root
-        elif isinstance(part, Declare):
-            yield part.tensor
-        elif isinstance(part, Swap):
-            yield from (part.first, part.second)
+def _is_single(loop: Loop) -> bool:
+    assert loop.extent is not None
+    return is_unit(loop.extent)
+
+
+def _is_unchanged(ctx: Context, cond: Expr, changes: Changes) -> bool:
+    """Whether a condition can be evaluated before ``changes``, with the same value."""
+    for node in cond.walk():
+        if isinstance(node, (Index, Name, OutOfRange)):
+            return False
+        if isinstance(node, Var) and not ctx.is_constant(node):
+            return False
+        if isinstance(node, Access) and node.indices:
+            return False
+    return changes.keep(cond)
 
 
 def check_index(ctx: Context, access: Access, extent: Extent, at: Expr) -> None:
@@ -136,7 +140,7 @@ def has_fields(tensor: TensorLike) -> bool:
     return any(level.format.fields for level in levels if not level.format.is_leaf)
 
 
-def _under(ctx: Context, conds: list[Expr], check: Callable[[], None]) -> None:
+def _under(ctx: Context, conds: Iterable[Expr], check: Callable[[], None]) -> None:
     """Emit ``check`` where these conditions hold before the loop."""
     if not conds:
         check()

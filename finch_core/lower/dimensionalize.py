@@ -36,11 +36,12 @@ follows relies on them: levels have a ``shape`` and no beginning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.tensorlike import ZERO, BoundTensor
+from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import (
     TRUE,
     Access,
@@ -49,11 +50,15 @@ from finch_core.ir.expressions import (
     Index,
     Literal,
     Modified,
+    Name,
     Var,
     lift,
 )
 from finch_core.ir.program import Declare, Define, Extent, Loop, Stmt, Update
 from finch_core.ir.python_code import is_permissive
+from finch_core.ir.rewrite import replaced
+from finch_core.locks import cached_property
+from finch_core.lower.changes import Changes
 from finch_core.lower.dimensions import (
     Dim,
     Known,
@@ -67,9 +72,15 @@ from finch_core.lower.dimensions import (
     shifted,
 )
 from finch_core.lower.extents import Solver, is_settled
-from finch_core.lower.index_conditions import ANY, comparisons, inside, narrowed
+from finch_core.lower.index_conditions import (
+    ANY,
+    bound_of_loop,
+    comparisons,
+    inside,
+    narrowed,
+)
 from finch_core.lower.pass_state import Check, Unit
-from finch_core.records import evolve
+from finch_core.records import define, evolve, field
 from finch_core.symbolic.affine import is_given, linear
 from finch_core.symbolic.guards import guarded
 
@@ -112,18 +123,24 @@ class _Dimensionalizer:
         self.declarations: dict[int, list[Dim]] = {}
         self.meant = dict(unit.compared)
         self.parts: dict[Index, dict[Extent, list[Extent]]] = {}
+        self.loops: dict[Index, _Begun] = {}
         self.places: list[tuple[Dim, int, Span | None]] = []
         self.sized: list[Dim] = []
 
     # -- gathering ----------------------------------------------------------------------
 
-    def collect(self, stmt: Stmt, conds: tuple[Call, ...] = ()) -> None:
-        """Gather the facts of a statement, which runs where all of ``conds`` hold."""
+    def collect(
+        self, stmt: Stmt, conds: tuple[Call, ...] = (), given: frozenset[Expr] = frozenset()
+    ) -> None:
+        """Gather the facts of a statement, which runs where all of ``conds`` hold, and may use the
+        indices and names ``given``."""
         if isinstance(stmt, Loop):
             if stmt.extent is None:
                 self.indices[stmt.index] = Dim()
             else:
                 self.explicit[stmt.index] = stmt.extent
+                self.loops[stmt.index] = _Begun(stmt, given)
+            given |= {stmt.index}
         if isinstance(stmt, Declare):
             self.declare(stmt)
         for expr in stmt.exprs:
@@ -135,8 +152,9 @@ class _Dimensionalizer:
                 self.place(plain)
         if isinstance(stmt, Define):
             self.meant[stmt.name] = stmt.value
+            given |= {stmt.name}
         for body, more in inside(stmt, self.meant):
-            self.collect(body, (*conds, *more))
+            self.collect(body, (*conds, *more), given)
 
     def declare(self, stmt: Declare) -> None:
         present, tensor = self.present(stmt), stmt.tensor
@@ -258,11 +276,14 @@ class _Dimensionalizer:
         range_ = Range(index, stated, extent, what, span)
         base = dim.dim if isinstance(dim, Shifted) else dim
         gives = isinstance(base, Dim) and written and bool(base.find().own)
+        known: Callable[[Expr], bool] = self.is_known
         if not is_settled(stated):  # the check is at run time
-            part = ANY if gives else narrowed(ANY, index, conds, self.is_known)
-            self.within(index, extent, part)
+            begun = self.loops[index]
+            counted = () if gives else tuple(begun.at_start(cond, known) for cond in conds)
+            self.within(index, extent, narrowed(ANY, index, counted, known))
+            known = begun.or_known(known)
         if not gives:
-            part = narrowed(stated, index, conds, self.is_known)
+            part = narrowed(stated, index, conds, known)
             parts = self.parts.setdefault(index, {})
             parts.setdefault(extent, []).append(part)
             if part != stated:
@@ -331,7 +352,9 @@ class _Dimensionalizer:
     def resolve(self, stmt: Stmt) -> Stmt:
         bodies = tuple(self.resolve(body) for body in stmt.bodies)
         if isinstance(stmt, Loop):
-            return evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0])
+            begun = self.loops.get(stmt.index)
+            bounds = () if begun is None else tuple(begun.bounds)
+            return evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0], bounds=bounds)
         if isinstance(stmt, Declare):
             classes = zip(self.declarations[id(stmt)], self.present(stmt), strict=True)
             dims = tuple(self.tensor_extent(dim, own) for dim, own in classes)
@@ -394,6 +417,55 @@ class _Dimensionalizer:
         """The new extent of a declared dimension, or None if it keeps ``own``."""
         stop = self.solver.solve(dim)
         return None if stop is None or stop == own.stop else Extent(ZERO, stop)
+
+
+@define
+class _Begun:
+    """A loop over a stated range, and what is known when it begins."""
+
+    loop: Loop
+    given: frozenset[Expr]
+    """The indices and names that statements around the loop bind."""
+    bounds: dict[Expr, Var] = field(factory=dict)
+    """The values of this kind with which conditions compare, and what stands for them."""
+
+    @cached_property
+    def changes(self) -> Changes:
+        return Changes().and_(self.loop.body)
+
+    @cached_property
+    def read(self) -> frozenset[Expr]:
+        """What the range reads: it is there when the loop begins."""
+        assert self.loop.extent is not None
+        return frozenset(node for node in self.loop.extent.walk() if isinstance(node, Access))
+
+    def is_known(self, expr: Expr) -> bool:
+        """Whether a value is known when the loop begins, without a look at memory that the program
+        may have a condition for, and does not change while it runs."""
+        for node in expr.walk():
+            if isinstance(node, (Index, Name)) and node not in self.given:
+                return False
+            if isinstance(node, Access) and node.indices and node not in self.read:
+                return False
+        return self.changes.keep(expr)
+
+    def or_known(self, known: Callable[[Expr], bool]) -> Callable[[Expr], bool]:
+        """Whether a value is known then, or before the program runs."""
+        return lambda expr: known(expr) or self.is_known(expr)
+
+    def at_start(self, cond: Call, known: Callable[[Expr], bool]) -> Call:
+        """A comparison in which what is known when the loop begins, not before, has names."""
+        meant: dict[Expr, Expr] = {}
+        for side in cond.args:
+            for _, part in linear(side):
+                if part == self.loop.index or isinstance(part, Literal) or known(part):
+                    continue
+                if concrete(part.dtype).kind == "i" and self.is_known(part):
+                    name = bound_of_loop(len(self.bounds))
+                    meant[part] = self.bounds.setdefault(part, name)
+        found = replaced(cond, meant) if meant else cond
+        assert isinstance(found, Call)
+        return found
 
 
 def _from_zero(dim: Dim | Extent) -> bool:

@@ -10,7 +10,7 @@ program runs, and their sums. Where a sum could overflow, the bound is as if it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
@@ -19,7 +19,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.assembly_rewrite import replacing
 from finch_core.ir.builder import NEGATIONS, negation
 from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, lift
+from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, cast, lift
 from finch_core.ir.program import Extent, Leave, Sequential, Sieve, Stmt
 from finch_core.lower.dimensions import greatest, least
 from finch_core.lower.sizes import sized
@@ -189,17 +189,17 @@ def _of_sum(
 ) -> _Bound | None:  # fmt: skip
     """The bound that a sum of a few known values gives. What an index is not is said by one value
     alone."""
-    if op is prim.ne or len(terms) > MOST_TERMS:
+    if op is prim.ne or sum(abs(factor) for factor, _ in terms) > MOST_TERMS:
         return None
     parts = [part for _, part in terms]
-    if any(abs(factor) != 1 for factor, _ in terms) or index in parts:
+    if index in parts:
         return None
     if not all(is_known(part) and concrete(part.dtype).kind == "i" for part in parts):
         return None
-    wide = [part for part in parts if concrete(part.dtype).itemsize >= INTP.itemsize]
-    loose = [part for part in wide if is_unlimited(part)]
-    if len(wide) - len(loose) > 1:  # several lengths
-        loose = wide
+    wide = [(abs(k), part) for k, part in terms if concrete(part.dtype).itemsize >= INTP.itemsize]
+    loose = [part for _, part in wide if is_unlimited(part)]
+    if sum(k for k, part in wide if part not in loose) > 1:  # several lengths
+        loose = [part for _, part in wide]
     return _Bound(op, combination(terms), shift, terms=tuple(loose))
 
 
@@ -217,14 +217,22 @@ ANY = Extent(Var("<start>", INTP), Var("<stop>", INTP))
 """Stands for a range that is not known before the program runs."""
 
 
-def part_of(extent: Extent, part: Extent) -> Extent:
-    """``part``, the narrowed ``ANY``, of the range ``extent``."""
-    meant = replacing({ANY.start: extent.start, ANY.stop: extent.stop})
+def bound_of_loop(number: int) -> Var:
+    """Stands for the expression of this number in ``Loop.bounds``."""
+    return Var(f"<bound {number}>", INTP)
+
+
+def part_of(extent: Extent, part: Extent, bounds: Sequence[Expr] = ()) -> Extent:
+    """``part``, the narrowed ``ANY``, of the range ``extent`` of a loop with these ``bounds``."""
+    meanings: dict[Expr, Expr] = {ANY.start: extent.start, ANY.stop: extent.stop}
+    meanings |= {bound_of_loop(k): cast(bound, INTP) for k, bound in enumerate(bounds)}
+    meant = replacing(meanings)
     return Extent(meant(part.start), meant(part.stop))
 
 
 FAR, MOST_TERMS = MOST_INDICES // 4, 4
-"""Sums of so many values up to ``FAR``, one of which may be a length, do not overflow."""
+"""Sums of so many values up to ``FAR``, each counted by its factor, one of which may be a length,
+do not overflow."""
 
 EXACT = 1 << 53
 """Integers up to this one are compared with floats as they are."""

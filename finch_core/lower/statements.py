@@ -294,7 +294,7 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
         with ctx.for_(f"{name}_turn", *bounds, loose=stmt.index in ctx.loose) as turn:
             index = ctx.let(name, first - turn if alone else first + turn * step)
             with ctx.prover.assuming(start <= index, index < stop):
-                _loop(ctx, Loop(stmt.index, Extent(index, index + 1), stmt.body, span=stmt.span))
+                _loop(ctx, evolve(stmt, extent=Extent(index, index + 1), step=None, parallel=False))
 
     if stmt.parallel and lower_turns(ctx, stmt, count, turns):
         return

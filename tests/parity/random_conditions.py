@@ -45,7 +45,10 @@ RANGES = (
 LATER = "range(p[0], n)", "range(p[1])", "range(p[0], p[1])", "range(p[1] - 1, p[0] - 1, -1)"
 """Ranges that are known at run time."""
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-ENDS = ("0", "0", "1", "2", "n", "n - 1", "len(x) - 1", "len(x)", "m", "k")
+ENDS = (
+    "0", "0", "1", "2", "n", "n - 1", "len(x) - 1", "len(x)", "m", "k", "2 * m", "p[0]", "p[1]",
+    "p[1] - 1", "i", "i + 1",
+)  # fmt: skip
 
 
 class Checked:
@@ -83,11 +86,11 @@ class Conditions:
         self.indices = ("i", "j")[: self.draw.choice((1, 1, 2))]
 
     def program(self) -> str:
-        lines = ["def program(y, x, at, s, p, n, m):", "    k = 0"]
+        lines = ["def program(y, x, at, s, p, n, m):", "    k = 0", "    c = m"]
         for level, index in enumerate(self.indices):
             ranges = LATER if self.draw.random() < 0.4 else RANGES
             if index == "j" and self.draw.random() < 0.3:
-                ranges = "range(i, n)", "range(i + 1)"
+                ranges = "range(i, n)", "range(i + 1)", "range(i, min(i + 3, n))"
             lines.append(f"{'    ' * (level + 1)}for {index} in {self.draw.choice(ranges)}:")
         return "\n".join((*lines, *self.block(len(self.indices) + 1, 0))) + "\n"
 
@@ -103,6 +106,8 @@ class Conditions:
         indent, choice = "    " * level, self.draw.random()
         if self.draw.random() < 0.2:
             return self.guarded(indent)
+        if self.draw.random() < 0.1:
+            return self.cursor(indent)
         if self.draw.random() < 0.1:
             return [f"{indent}k = k {self.draw.choice('+-')} 1"]
         if depth > 2 or choice < 0.25:
@@ -154,6 +159,27 @@ class Conditions:
         if form < 0.6:
             return [f"{indent}s[0] += {value} if {cond} else 1"]
         return [f"{indent}if {cond}:", f"{indent}    s[0] += {value}"]
+
+    def cursor(self, indent: str) -> list[str]:
+        """An access at a variable that moves, where a condition keeps it inside."""
+        others = self.indices[1:]
+        guards = ["c >= 0", "c < x.shape[0]"]
+        guards += [f"{name} >= 0 and {name} < x.shape[1]" for name in others]
+        self.draw.shuffle(guards)
+        value, inside = f"x[{', '.join(('c', *others))}]", " and ".join(guards)
+        move = f"c {self.draw.choice(('+=', '-='))} 1"
+        form = self.draw.randrange(5)
+        if form == 0:
+            return [f"{indent}if {inside} and {value} > 0:", f"{indent}    {move}"]
+        if form == 1:
+            lines = f"{indent}t = {value} if {inside} else 2", f"{indent}s[0] += t"
+            return [*lines, f"{indent}{move}"]
+        if form == 2:
+            return [f"{indent}if not ({inside}) or {value} > 0:", f"{indent}    {move}"]
+        if form == 3:
+            return [f"{indent}c += 1 if {inside} and {value} > 0 else 0"]
+        lines = f"{indent}moves = {inside} and {value} < 2", f"{indent}if moves:"
+        return [*lines, f"{indent}    {move}"]
 
     def read(self) -> str:
         moves = [self.draw.choice(MOVES) for _ in self.indices]
