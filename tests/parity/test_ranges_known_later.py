@@ -77,9 +77,57 @@ def in_steps(y, x, p):
                 y[i] += x[j - 1]
 
 
+def above_the_outer_index(y, x, p):
+    for i in range(len(x)):
+        for j in range(i, len(x)):
+            if j > i:
+                y[i] += x[j - 1]
+
+
+def in_blocks(y, x, p):
+    for i in range(0, len(x), 4):
+        for j in range(i, min(i + 4, len(x))):
+            if j > i:
+                y[j] = x[j] * x[j - 1]
+
+
+def in_segments(y, x, p):
+    for i in range(len(y) - 1):
+        for j in range(p[i], p[i + 1]):
+            if j > p[i] and x[j] >= x[j - 1]:
+                y[i] += 1
+            if j + 1 < p[i + 1]:
+                y[i] += x[j + 1]
+
+
+def segments_downwards(y, x, p):
+    for i in range(len(y) - 1):
+        for j in reversed(range(p[i], p[i + 1])):
+            if j > p[i]:
+                y[i] += x[j - 1]
+
+
+def named_ends(y, x, p):
+    for i in range(len(y) - 1):
+        first, last = p[i], p[i + 1]
+        for j in range(first - 2, last + 2):
+            if first <= j < last:
+                y[i] += x[j]
+
+
+def an_end_that_moves(y, x, p):
+    m = 1
+    for i in range(len(y)):
+        for j in range(m - 1, len(x)):
+            if j >= m:
+                y[i] += x[j - 1]
+        m += 1
+
+
 PROGRAMS = (
     start_from_memory, stop_from_memory, outer_index, variable, write, leaving, both_sides,
-    downwards, in_steps,
+    downwards, in_steps, above_the_outer_index, in_blocks, in_segments, segments_downwards,
+    named_ends, an_end_that_moves,
 )  # fmt: skip
 
 
@@ -124,9 +172,20 @@ def of_what_it_writes(y, x, p):
             y[i] += x[j] if y[0] > 0.5 else 0.25
 
 
+def of_an_end_that_it_moves(y, x, p):
+    """The condition begins to hold below the range that it has when the loop begins."""
+    m = 1
+    for i in range(len(y)):
+        for j in range(p[i], len(x)):
+            if j >= m:
+                y[i] += x[j - 1]
+            m = 0
+
+
 @pytest.mark.parametrize("backend", ["interpreter", "c"])
 @pytest.mark.parametrize(
-    "program", [too_weak, too_weak_downwards, of_a_variable, of_what_it_writes]
+    "program",
+    [too_weak, too_weak_downwards, of_a_variable, of_what_it_writes, of_an_end_that_it_moves],
 )
 def test_another_condition_does_not(program, backend):
     for fmt in FORMATS:
