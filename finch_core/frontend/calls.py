@@ -119,7 +119,8 @@ def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
     if dtype is not None:
         _positional(parser, node, shown(node), 1)
         return _cast(parser.parse(node.args[0], scope), dtype)
-    if isinstance(function, FunctionType) and not (_in(REFUSED, function) or is_maker(function)):
+    refused = _in(REFUSED, function) or is_maker(function) or _is_of_arrays(function)
+    if isinstance(function, FunctionType) and not refused:
         _refuse_protocol(parser, node, function)
         return inline(parser, node, function, scope)
     _refuse_call(parser, node, function)
@@ -241,6 +242,12 @@ def _refuse_protocol(parser: ExpressionParser, node: ast.Call, function: Any) ->
         )
 
 
+def _is_of_arrays(function: Any) -> bool:
+    """Whether this is a function of NumPy that takes or makes whole arrays."""
+    name = getattr(function, "__name__", "")
+    return name in WHOLE_ARRAYS and function is getattr(np, name, None)
+
+
 def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoReturn:
     name = shown(node)
     if _in(REFUSED, function):
@@ -264,8 +271,7 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
     if module.startswith(("numpy.random", "random")):
         parser.context.refuse(node, f"{name!r} draws random numbers, which a kernel cannot", RANDOM)
     called = getattr(function, "__name__", "")
-    known = called in WHOLE_ARRAYS and function is getattr(np, called, None)
-    if known or module.startswith("numpy.linalg"):
+    if _is_of_arrays(function) or module.startswith("numpy.linalg"):
         message = f"{name!r} is of whole arrays, and a kernel computes with elements"
         hint = "call it before the kernel, and pass what it gives"
         parser.context.refuse(node, message, WHOLE_ARRAYS.get(called, hint))

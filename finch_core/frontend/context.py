@@ -129,11 +129,14 @@ class ParseContext:
         if assignment is not None:
             line = self.source.span(assignment).line
             name = assignment.id
+            others = {n.id for n in ast.walk(self.source.node) if isinstance(n, ast.Name)}
+            meant = nearest(name, sorted(others - {name}))
+            first = f"give it a value first, '{name} = 0'; a number from outside needs another name"
             self.refuse(
                 node,
                 f"{name!r} may have no value here: line {line} assigns it, but not on every way "
                 "to this place",
-                f"give it a value first, '{name} = 0'; a number from outside needs another name",
+                f"{meant} Else {first}" if meant else first,
             )
         return self.variables.by_node.get(id(node))
 

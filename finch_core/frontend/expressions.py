@@ -262,9 +262,11 @@ class ExpressionParser:
     def tensor_name(self, node: ast.expr, scope: Scope) -> str:
         """The name of a tensor; refused if the name stands for something else."""
         if not isinstance(node, ast.Name):
-            self.context.refuse(
-                node, "a tensor must be a plain name", "bind it to a name outside the kernel"
-            )
+            hint = "bind it to a name outside the kernel"
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                name = node.value.id
+                hint = f"'{name}.shape[0]', '{name}.shape[1]', ... are the sizes of {name}"
+            self.context.refuse(node, "a tensor must be a plain name", hint)
         if self.context.variable(node) is not None:
             self.context.refuse(node, f"{node.id!r} is {SHOWN['variable']}, not a tensor")
         binding = self.context.find(node, scope, node.id)

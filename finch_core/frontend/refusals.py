@@ -79,6 +79,7 @@ ATTRIBUTES = {
     "fill_value": "take it before the call, and pass the number",
     "copy": _COPY,
     "dot": "write the loops of the product",
+    "fill": "write 'A[...] = 0', with the value that is to be everywhere",
     **dict.fromkeys(("sum", "prod", "mean", "max", "min", "any", "all"), _REDUCED),
 }
 """Attributes and methods of arrays that kernels lack: what is written instead."""

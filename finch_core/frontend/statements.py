@@ -163,6 +163,8 @@ class StatementParser(AssignmentParser):
         over: ast.expr | None = node
         if isinstance(node, (ast.Tuple, ast.List)):
             return "pass the values as an array: 'for k in range(len(v)):', and read 'v[k]'"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.arange" and node.args:
+            return f"write 'for i in range({', '.join(map(ast.unparse, node.args))}):'"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called = node.func.id in ("enumerate", "zip", "reversed", "iter") and node.args
             over = node.args[0] if called else None

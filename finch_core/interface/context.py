@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from finch_core.errors import FinchError, OutOfMemory, Span
 from finch_core.interface.exits import Exit, any_of, with_breaks, with_rest
+from finch_core.interface.lowering import Lowering, Thawed, TooManyRegions
 from finch_core.interface.watch import Watch
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Fill, Let, Site, Statement
@@ -35,24 +36,6 @@ from finch_core.symbolic.simplifier import Simplifier
 T = TypeVar("T")
 
 
-class TooManyRegions(Exception):
-    """A kernel has more regions than ``Context.most_regions``: it is lowered anew, by other
-    rules."""
-
-
-class Lowering(Protocol):
-    """The rules by which statements and regions of loops are emitted."""
-
-    def statement(self, ctx: Context, stmt: Stmt) -> None: ...
-    def region(self, ctx: Context, region: Any) -> None: ...
-
-
-class Thawed(Protocol):
-    """A tensor whose updates must end before a kernel may return."""
-
-    def freeze_before_failure(self, ctx: Context) -> None: ...
-
-
 _NO_MEMORY = Site(
     OutOfMemory,
     "memory ran out while a tensor was growing",
@@ -60,14 +43,6 @@ _NO_MEMORY = Site(
 )
 assert OUT_OF_MEMORY == 0
 """The number of this site, the first of every kernel."""
-
-
-LOWERING_RULES = frozenset(
-    "appending available_expressions carried_values content_ranges equal_patterns gaps given "
-    "locals merge_by_cases points predicated_merge random_access ranges run_outs scratch steady "
-    "until".split()
-)
-"""The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 
 
 class Context(Builder):

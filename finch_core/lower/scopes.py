@@ -28,7 +28,7 @@ from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
-from finch_core.ir.dtypes import INTP, as_number, concrete, holds, is_tuple, promote
+from finch_core.ir.dtypes import INTP, as_number, concrete, is_tuple
 from finch_core.ir.expressions import (
     Access,
     Call,
@@ -41,12 +41,11 @@ from finch_core.ir.expressions import (
     Name,
     Var,
     alike,
-    call,
     cast,
     lift,
 )
 from finch_core.ir.missing import Missing
-from finch_core.ir.operators import REMEDY, Operator, literal_value, remedy, spelled
+from finch_core.ir.operators import REMEDY, remedy, spelled
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -62,6 +61,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.program_text import expression_text
 from finch_core.ir.rewrite import rewrite_expr
+from finch_core.lower.held_numbers import fits, is_beyond, number_of, require_held, store_hint
 from finch_core.lower.local_shapes import unknown_shape
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
@@ -173,7 +173,7 @@ class _Scopes:
         if stmt.op in (prim.and_value, prim.or_value):
             return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
         if stmt.op is not None and isinstance(value, Literal):
-            _require_held(stmt.op, (target, value), stmt.span)
+            require_held(stmt.op, (target, value), stmt.span)
         try:
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
@@ -183,16 +183,17 @@ class _Scopes:
                 span=stmt.span,
                 hint=remedy((mine, other)),
             ) from None
-        value = _number(value, {})
-        if not _fits(mine, result, value if stmt.op is None else None):
+        value = number_of(value, {})
+        if not fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
             given = f"a value of {concrete(result)}"
-            if mine == concrete(result) and isinstance(value, Literal):
-                given = f"{value.value}, which does not fit"
+            beyond = is_beyond(mine, value)
+            if beyond:
+                given = f"{expression_text(value)}, which does not fit"
             raise FormatError(
                 f"{name} holds {mine}, and cannot take {given}",
                 span=stmt.span,
-                hint=_store_hint(name, mine, concrete(result)),
+                hint=store_hint(name, mine, concrete(result), beyond),
             )
         return Update(target, stmt.op, value, span=stmt.span)
 
@@ -332,9 +333,9 @@ class _Scopes:
                     raise
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
-                if _number(node, numbers) is node:
-                    args = tuple([_number(arg, numbers) for arg in node.args])
-                    _require_held(node.op, args, span)
+                if number_of(node, numbers) is node:
+                    args = tuple([number_of(arg, numbers) for arg in node.args])
+                    require_held(node.op, args, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
                 if why:
                     raise FormatError(why, span=span, hint=REMEDY)
@@ -418,15 +419,6 @@ def _article(dtype: Any) -> str:
     return "a bool" if dtype.kind == "b" else f"a value of {dtype}"
 
 
-def _store_hint(name: str, mine: Any, result: Any) -> str:
-    """How a value of another dtype can be stored after all."""
-    if any(dtype.kind not in "biufc" for dtype in (mine, result)):
-        return f"give {name} the dtype {result}"
-    if result.kind == "c" and mine.kind != "c":
-        return f"take a part of it, as in z.real, or give {name} a complex dtype"
-    return f"cast the value, as in np.{mine}(...), or give {name} a wider dtype"
-
-
 def _spelled(value: Any) -> str:
     """A number in the spelling of a program."""
     shown = str(value)
@@ -447,53 +439,6 @@ def _unwritable(name: str, span: Span | None) -> FinchError:
         span=span,
         hint="write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))",
     )
-
-
-def _fits(target: Any, source: Any, value: Expr | None) -> bool:
-    """Whether the value may be stored; a literal that the dtype represents exactly always may."""
-    if isinstance(value, Literal) and not isinstance(value.value, tuple) and target.names is None:
-        stored = literal_value(value.value, target)
-        return bool(stored == value.value or value.value != value.value) and holds(target, source)
-    return holds(target, source)
-
-
-def _number(expr: Expr, known: dict[int, Expr]) -> Expr:
-    """The number that an expression of written integers alone is, exactly; another expression is
-    itself. ``known`` are those of expressions by ``id``."""
-    if not isinstance(expr, Call):
-        return expr
-    found = known.get(id(expr))
-    if found is None:
-        args = [_number(arg, known) for arg in expr.args]
-        written = all(isinstance(arg, Literal) and arg.type is int for arg in args)
-        found = known[id(expr)] = call(expr.op, *args) if written else expr
-    return found
-
-
-_WIDER = "cast the other operand to a wider dtype, as in np.int64(x)"
-_FLOAT = "write a float, or cast the other operand, np.float64(x)"
-
-
-def _require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> None:
-    """Refuse an integer literal that the dtype in which ``op`` computes cannot represent, since
-    it would wrap to another number. Comparisons with a negative one are exact in all dtypes."""
-    if not any(isinstance(arg, Literal) and arg.type is int for arg in args):
-        return
-    types = tuple(arg.dtype for arg in args)
-    least, wanted = None, op.typing(types)[0]
-    if op in prim.COMPARISONS:
-        least, wanted = -(2**63), (promote(wanted),) * len(args)
-    for arg, type_ in zip(args, wanted, strict=True):
-        dtype = concrete(type_)
-        if not isinstance(arg, Literal) or arg.type is not int or dtype.kind not in "iu":
-            continue
-        limits = np.iinfo(dtype)
-        if not (limits.min if least is None else least) <= arg.value <= limits.max:
-            raise FormatError(
-                f"{arg.value} does not fit in {dtype}, in which {op.spelling} computes here",
-                span=span,
-                hint=_WIDER if dtype.itemsize < 8 else _FLOAT,
-            )
 
 
 def _is_fill(given: Literal, fill: Any, dtype: Any) -> bool:

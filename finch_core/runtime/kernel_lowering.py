@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from finch_core.errors import BackendError, DimensionMismatch, quote
 from finch_core.interface.abi import CompleteBackend
-from finch_core.interface.context import LOWERING_RULES, Context, TooManyRegions
+from finch_core.interface.context import Context
+from finch_core.interface.lowering import LOWERING_RULES, TooManyRegions
 from finch_core.interface.plugins import hub
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.watch import Watch

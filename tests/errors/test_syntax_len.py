@@ -20,7 +20,7 @@ a tensor must be a plain name
   File "FILE", line 16
     y[i] = len(A[i])
                ^^^^
-  hint: bind it to a name outside the kernel"""
+  hint: 'A.shape[0]', 'A.shape[1]', ... are the sizes of A"""
     assert refusal(kernel) == expected
 
 

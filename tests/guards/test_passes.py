@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from finch_core.interface.context import LOWERING_RULES
+from finch_core.interface.lowering import LOWERING_RULES
 from finch_core.optimize import PASSES, optimize
 from finch_core.testing.random_assembly import random_block
 
