@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from finch_core.plugins import hub
 from finch_core.testing import WrapperSuite, wrapper_names
+
+pytestmark = pytest.mark.sampled(0.5)
 
 
 def suite(name: str) -> type[WrapperSuite]:
