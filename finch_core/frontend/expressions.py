@@ -59,7 +59,11 @@ class ExpressionParser:
 
     def constant(self, node: ast.Constant, scope: Scope) -> Expr:
         if isinstance(node.value, int) and not -(2**63) <= node.value < 2**64:
-            self.context.refuse(node, "an integer of more than 64 bits is not a value")
+            self.context.refuse(
+                node,
+                "an integer of more than 64 bits is not a value",
+                f"write a float, {float(node.value)!r}",
+            )
         if isinstance(node.value, NUMBERS):
             return literal(node.value)
         kind = {str: "a string", bytes: "a string", type(None): "None", type(...): "'...'"}
@@ -320,12 +324,19 @@ class ExpressionParser:
         return take_field(value, node.slice.value)
 
     def refuse_row(self, node: ast.Subscript, name: str) -> None:
-        """Refuse ``row[j]`` after ``row = A[i]``."""
+        """Refuse ``row[j]`` after ``row = A[i]``, ``t[i]`` after ``t = x``."""
         for part in walk(self.context.source.node):
-            if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Subscript):
+            if not isinstance(part, ast.Assign):
                 continue
             target, value = part.targets[0], part.value
-            if isinstance(target, ast.Name) and target.id == name:
+            if not isinstance(target, ast.Name) or target.id != name:
+                continue
+            if isinstance(value, ast.Name) and self.context.variable(value) is None:
+                self.context.refuse(
+                    node, f"{name!r} is no tensor: '{ast.unparse(part)}' copies a number",
+                    f"write '{value.id}' itself; '{name} = {value.id}.copy()' is a dense copy",
+                )  # fmt: skip
+            if isinstance(value, ast.Subscript):
                 row = ast.unparse(value)
                 whole = ast.unparse(node.slice).strip("()")
                 self.context.refuse(

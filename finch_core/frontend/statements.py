@@ -148,6 +148,9 @@ class StatementParser(AssignmentParser):
         """The range of the numbers that are written, if it has these alone."""
         if not node.elts or any(isinstance(part, (ast.Tuple, ast.List)) for part in node.elts):
             return None
+        if any(isinstance(part, ast.Name) and part.id == "_" for part in node.elts):
+            hint = "one '_' is for all indices: write 'for i, j in _:'"
+            self.context.refuse(node, "a loop runs over '_' or a 'range'", hint)
         terms = [self.expressions.parse(part, scope) for part in node.elts]
         values = [t.value for t in terms if isinstance(t, Literal) and type(t.value) is int]
         steps = {b - a for a, b in pairwise(values)} or {1}

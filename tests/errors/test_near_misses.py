@@ -33,6 +33,17 @@ def misspelt(y, A):
     y[0] = total
 
 
+def several(y, A):
+    for i in _, _:
+        y[i] = 1
+
+
+def renamed(y, A):
+    t = A
+    for i in range(3):
+        y[i] = t[i]
+
+
 def beyond(y, A):
     for i in range(3):
         y[i] = 256
@@ -51,6 +62,8 @@ def beyond(y, A):
         (filled, KernelSyntaxError, "the attribute 'fill'", "write 'A[...] = 0'"),
         (counted, KernelSyntaxError, "runs over '_'", "write 'for i in range(1, 3):'"),
         (misspelt, KernelSyntaxError, "'totl' may have no value", "did you mean 'total'?"),
+        (several, KernelSyntaxError, "runs over '_'", "one '_' is for all indices"),
+        (renamed, KernelSyntaxError, "'t' is no tensor: 't = A'", "write 'A' itself"),
         (beyond, FormatError, "cannot take 256, which does not fit", "give y a wider dtype"),
     ],
 )

@@ -16,5 +16,6 @@ def test_big_integer():
 an integer of more than 64 bits is not a value
   File "FILE", line 10
     y[i] = 18446744073709551616
-           ^^^^^^^^^^^^^^^^^^^^"""
+           ^^^^^^^^^^^^^^^^^^^^
+  hint: write a float, 1.8446744073709552e+19"""
     assert message == expected
