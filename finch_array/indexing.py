@@ -16,10 +16,10 @@ import numpy as np
 from finch_array import taking
 from finch_array.axes import axis_of
 from finch_array.indices import APART, Parts, checked_item, parts_of, without_flags
-from finch_array.joining import moves_in_pieces
+from finch_array.joining import has_structure, moves_in_pieces
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
-from finch_array.run import FEW, as_seen, coordinates, run, sorted_tensor
+from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers import stride
@@ -42,6 +42,9 @@ def getitem(x: Any, index: Any) -> Any:
         found = _of_dense(array.to_numpy(), index)
         return found if isinstance(found, np.generic) else array_of(np.array(found))
     shape = array.shape
+    vector = index.__class__ is np.ndarray and index.ndim == 1 and index.dtype.kind == "i"
+    if vector and (not has_structure(array) or moves_in_pieces(array)):
+        return taking.taken(array, checked_item(index, shape[0], 0), 0)
     items = _plain_items(index, shape)
     if items is not None:
         if array.__class__ is Tensor:
@@ -219,7 +222,7 @@ def _advanced(array: Any, parts: Parts) -> Any:
     """Integer arrays: stored elements are chosen by their coordinates; where every element is
     stored, those at the coordinates of the result are gathered."""
     structured = moves_in_pieces(array)
-    if structured and not parts.new:
+    if not parts.new and (structured or not has_structure(array)):
         vectors = [k for k, x in enumerate(parts.items) if x.__class__ is not slice]
         if len(vectors) == 1 and parts.items[vectors[0]].ndim == 1:
             return _taken(array, parts.items, vectors[0])
@@ -231,7 +234,7 @@ def _advanced(array: Any, parts: Parts) -> Any:
 
 
 def _taken(array: Any, items: Sequence[Any], place: int) -> Any:
-    """One vector of integers, and slices: a kernel keeps runs and blocks."""
+    """One vector of integers, and slices: the levels are kept."""
     slices = [x if k != place else _WHOLE for k, x in enumerate(items)]
     if any(x != _WHOLE for x in slices):
         array = getitem(array, tuple(slices))
@@ -249,8 +252,8 @@ def _chosen(array: Any, parts: Parts) -> Any:
     sizes = tuple([shape[k] for k in arrays])
     own, keys = keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought)
     leading = cut.__class__ is Tensor and arrays[-1] == len(arrays) - 1  # so that these are sorted
-    matches = _matches_in_order if leading else _matches
-    entry, place = matches(own, keys, math.prod(sizes))
+    match = taking.matches_in_order if leading else taking.matches
+    entry, place = match(own, keys, math.prod(sizes))
     result: list[tuple[int, Any]] = []
     for item in dimensions:
         if item == "joint":
@@ -296,27 +299,6 @@ def _result_dimensions(widths: tuple[int | None, ...]) -> tuple[list[int], list[
     together = places and places[-1][0] - places[0][0] == len(places) - 1
     at = places[0][1] if together else 0
     return arrays, [*rest[:at], "joint", *rest[at:]]
-
-
-def _matches(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
-    """All pairs of equal elements, which are below ``stop``: their positions in ``own`` and in
-    ``sought``."""
-    order = sought.argsort(kind="stable")
-    entry, place = _matches_in_order(sought[order], own, stop)[::-1]
-    return entry, order[place]
-
-
-def _matches_in_order(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
-    """The same, of elements ``own`` that are sorted, in the order of ``sought``."""
-    if len(sought) > FEW and stop <= 2 * (len(own) + len(sought)):  # counting costs less
-        counts = np.bincount(own, minlength=stop)
-        first, count = (np.add.accumulate(counts) - counts)[sought], counts[sought]
-    else:
-        first = own.searchsorted(sought)
-        count = own.searchsorted(sought, "right") - first
-    place = np.arange(len(sought)).repeat(count)
-    first -= np.add.accumulate(count) - count
-    return first.repeat(count) + np.arange(len(place)), place
 
 
 def positions(parts: Parts, shape: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
@@ -414,7 +396,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
             raise DimensionMismatch(f"take of an array of {array.ndim} dimensions needs an axis")
         axis = 0
     chosen = indices if indices.__class__ is np.ndarray else array_of(indices)
-    return getitem(array, (_WHOLE,) * axis_of(axis, array.ndim) + (chosen,))
+    place = axis_of(axis, array.ndim)
+    return getitem(array, (*[_WHOLE] * place, chosen) if place else chosen)
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:

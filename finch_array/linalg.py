@@ -14,8 +14,9 @@ from finch_array import reductions as red
 from finch_array import taking
 from finch_array.axes import axis_of
 from finch_array.joining import moves_in_pieces
+from finch_array.kronecker import kron
 from finch_array.operands import array_of, is_dense
-from finch_array.products import kron, matmul, matrix_transpose, outer, tensordot, vecdot
+from finch_array.products import matmul, matrix_transpose, outer, tensordot, vecdot
 from finch_array.reductions import array_operand
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError

@@ -10,14 +10,24 @@ from typing import Any
 import numpy as np
 
 from finch_array import functions as fn
+from finch_array import taking
 from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
-from finch_array.joining import Segment, joined, moves_in_pieces, rolled, tiled
+from finch_array.joining import (
+    Segment,
+    has_structure,
+    joined,
+    moves_in_pieces,
+    rolled,
+    tiled,
+)
 from finch_array.leaves import relabelled
 from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, settled, stored
+from finch_array.points import joined_points, tiled_coordinates, tiled_points
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_array.runs import has_runs, reshaped, runs_of, stretched
 from finch_array.units import with_units
+from finch_array.written_plans import again, told
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.tensor import Tensor, checked_shape
@@ -236,14 +246,17 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     given = [array_of(x) for x in arrays]
     if not given:
         raise ValueError("concat needs at least one array")
+    key = told("concat", given, axis)
+    if key is not None and (found := again(key, given)) is not None:
+        return found
     if axis is None:
-        given, axis = [reshape(x, (-1,)) for x in given], 0
+        given, axis, key = [reshape(x, (-1,)) for x in given], 0, None
     place = axis_of(axis, given[0].ndim)
     _check_joined(given, place)
     dtype = np.result_type(*[x.dtype for x in given])
     if all(map(is_dense, given)):
         return array_of(np.concatenate([x.to_numpy() for x in given], axis=place))
-    return _joined(given, place, dtype)
+    return _joined(given, place, dtype, key)
 
 
 def _check_joined(given: list[Any], place: int) -> None:
@@ -254,8 +267,9 @@ def _check_joined(given: list[Any], place: int) -> None:
         raise DimensionMismatch(f"arrays of shapes {told} cannot be joined along axis {place}")
 
 
-def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
-    """The arrays one after another along a dimension, or each at an index of a ``new`` one."""
+def _joined(given: list[Any], place: int, dtype: Any, key: Any, new: bool = False) -> Any:
+    """The arrays one after another along a dimension, or each at an index of a ``new`` one; ``key``
+    is that of the call."""
     sparse = [x for x in given if not is_dense(x)]
     fill = np.asarray(sparse[0].fill_value, dtype)[()]
     first = given[0].shape
@@ -264,8 +278,11 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
     if any(_is_joined_as_stored(x, fill) for x in sparse):
         if len(given) == 1 and not new:
             return fn.copied(given[0])
-        arrays = [expand_dims(x, axis=place) for x in given] if new else given
-        return joined([Segment.whole(x, place) for x in arrays], place, dtype, fill)
+        if new:
+            return joined([Segment(x, 0, 1) for x in given], place, dtype, fill, new, key)
+        return joined([Segment.whole(x, place) for x in given], place, dtype, fill, key=key)
+    if len(sparse) == len(given) and not any(map(has_structure, given)):
+        return joined_points(given, place, dtype, fill, new, key)
     parts, values, start = [], [], 0
     for k, x in enumerate(given):
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
@@ -315,6 +332,9 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
     Raises ``DimensionMismatch`` for none, or for arrays of several shapes.
     """
     given = [array_of(x) for x in arrays]
+    key = told("stack", given, axis)
+    if key is not None and (found := again(key, given)) is not None:
+        return found
     if len({x.shape for x in given}) != 1:
         raise DimensionMismatch(
             f"arrays of shapes {', '.join(str(x.shape) for x in given)} cannot be stacked"
@@ -322,7 +342,7 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
     place = axis_of(axis, given[0].ndim + 1)
     if not given[0].ndim or all(map(is_dense, given)):
         return concat([expand_dims(x, axis=axis) for x in given], axis=place)
-    return _joined(given, place, np.result_type(*[x.dtype for x in given]), new=True)
+    return _joined(given, place, np.result_type(*[x.dtype for x in given]), key, new=True)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
@@ -407,33 +427,19 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
         return array_of(np.repeat(array.to_numpy(), counts, place))
     if _is_number(counts) and place == array.ndim - 1 and has_runs(array):
         return stretched(runs_of(array), int(counts.flat[0]))
-    if _is_number(counts) and not moves_in_pieces(array):
-        return _each_repeated(array, place, int(counts.flat[0]))
-    places = np.repeat(np.arange(array.shape[place]), counts)
+    length = array.shape[place]
+    if _is_number(counts) and not has_structure(array):
+        times = int(counts.flat[0])
+        checked_shape((*array.shape[:place], length * times, *array.shape[place + 1 :]), array.ndim)
+        return taking.repeated(array, times, place)
     from finch_array.indexing import take
 
-    return take(array, places, axis=place)
+    return take(array, np.repeat(np.arange(length), counts), axis=place)
 
 
 def _is_number(counts: Any) -> bool:
     """Whether all elements are repeated as often: a number of times."""
     return bool(counts.size == 1 and counts.dtype.kind in "iu" and counts.flat[0] >= 0)
-
-
-def _each_repeated(array: Any, place: int, count: int) -> Any:
-    """A sparse array with each index along a dimension ``count`` times."""
-    shape = list(array.shape)
-    shape[place] *= count
-    checked_shape(shape, len(shape))
-    _, coords, values = coordinates(array)
-    coords = [c.repeat(count) for c in coords]
-    coords[place] *= count
-    coords[place].reshape(len(values), count)[...] += np.arange(count)
-    in_order = place == len(coords) - 1 and array.__class__ is Tensor
-    return sorted_tensor(
-        tuple(shape), coords, values.repeat(count), array.fill_value, of=(array,),
-        in_order=in_order,
-    )  # fmt: skip
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:
@@ -446,6 +452,8 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     if all(n == 1 for n in times):
         return fn.copied(array)
     if min(times) > 0 and not is_dense(array):
+        if not has_structure(array):
+            return tiled_points(array, times)
         return (tiled if moves_in_pieces(array) else _tiled)(array, times)
     for axis, n in enumerate(times):
         if n != 1:
@@ -460,13 +468,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
 def _tiled(array: Any, times: Sequence[int]) -> Any:
     """A sparse array repeated along each dimension, once at least."""
     full = checked_shape([m * n for m, n in zip(array.shape, times, strict=True)], array.ndim)
-    shape, coords, values = coordinates(array)
-    for axis, n in enumerate(times):
-        if n != 1:
-            copy = np.arange(n).repeat(len(values))
-            coords = [np.concatenate([c] * n) for c in coords]
-            coords[axis] += copy * shape[axis]
-            values = np.concatenate([values] * n)
+    coords, values = tiled_coordinates(array, times)
     return sorted_tensor(full, coords, values, array.fill_value, of=(array,))
 
 

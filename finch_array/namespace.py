@@ -36,7 +36,8 @@ _HOMES = {
     "linalg": "diagonal trace norm",
     "quantiles": "median quantile",
     "reductions": "all any count_nonzero max mean min prod std sum var",
-    "products": "kron matmul matrix_transpose outer tensordot vecdot",
+    "kronecker": "kron",
+    "products": "matmul matrix_transpose outer tensordot vecdot",
     "manipulation": (
         "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip moveaxis "
         "permute_dims repeat reshape roll squeeze stack tile transpose unstack"

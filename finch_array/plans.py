@@ -71,16 +71,16 @@ class Plan:
     compiled: dict[Any, Any] = field(factory=dict)
     rooms: dict[Any, Room | None] = field(factory=dict)
 
-    def ready(self, sizes: Mapping[str, int], size: Any) -> Ready:
-        """This plan for operands of known sizes; those of one magnitude, ``size``, have results in
-        about as much memory."""
+    def ready(self, sizes: Mapping[str, int], size: Any, turns: int | None = None) -> Ready:
+        """This plan for operands of known sizes, and so many turns of all loops (None: by the
+        sizes); those of one magnitude, ``size``, have results in about as much memory."""
         shape = tuple([sizes[name] for name in self.stored])
         cells = math.prod(shape)
         kernel = self.kernel
         if self.shared is not None:
             several = self.request.shared
             if several is None:
-                several = math.prod(sizes.values()) >= SHARED
+                several = (math.prod(sizes.values()) if turns is None else turns) >= SHARED
             kernel = self.shared if several else kernel
         try:
             room = self.rooms[size]

@@ -12,7 +12,6 @@ from finch_array.axes import axis_of
 from finch_array.operands import (
     NUMBERS,
     array_of,
-    has_gaps,
     is_dense,
     is_lazy,
     operand,
@@ -21,7 +20,7 @@ from finch_array.operands import (
 from finch_array.reductions import array_operand
 from finch_array.remembered import comes_again, key_of, recall, remember
 from finch_array.requests import Request, letters
-from finch_array.run import as_seen, coordinates, order_of, run, settled_plan, sorted_tensor
+from finch_array.run import as_seen, run, settled_plan
 from finch_core.errors import DimensionMismatch
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr
@@ -186,54 +185,6 @@ def outer(x1: Any, x2: Any, /) -> Any:
         lambda: Request("outer", lambda x, y: Call(prim.mul, (x, y)), (("r",), ("c",)), ("r", "c")),
         [a, b],
     )
-
-
-def kron(x1: Any, x2: Any, /) -> Any:
-    """The Kronecker product: blocks of ``x2``, scaled by the elements of ``x1``, of the dtype to
-    which both are promoted; each dimension is as long as both of them multiplied."""
-    from finch_array.manipulation import check_size, expand_dims, reshape
-
-    a, b = array_operand(x1), array_operand(x2)
-    ndim = max(a.ndim, b.ndim)
-    a = reshape(a, (1,) * (ndim - a.ndim) + a.shape)
-    b = reshape(b, (1,) * (ndim - b.ndim) + b.shape)
-    shape = tuple([m * n for m, n in zip(a.shape, b.shape, strict=True)])
-    check_size(shape)
-    if ndim and _is_of_stored(a, b):
-        return _kron_of_stored(a, b, shape)
-    wide = fn.multiply(
-        expand_dims(a, axis=tuple(range(1, 2 * ndim, 2))),
-        expand_dims(b, axis=tuple(range(0, 2 * ndim, 2))),
-    )
-    return reshape(wide, shape)
-
-
-def _is_of_stored(a: Any, b: Any) -> bool:
-    """Whether the products of two sparse arrays are 0 but for those of what both store."""
-    if a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc" or a.fill_value or b.fill_value:
-        return False
-    return has_gaps(a) and has_gaps(b)
-
-
-def _kron_of_stored(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
-    """The Kronecker product from all pairs of stored elements."""
-    _, rows, ours = coordinates(a)
-    sizes, columns, theirs = coordinates(b)
-    with np.errstate(all="ignore"):
-        values = np.multiply.outer(ours, theirs).reshape(-1)
-    coords = [
-        np.add.outer(r * n, c).reshape(-1) for r, n, c in zip(rows, sizes, columns, strict=True)
-    ]
-    in_order = a.__class__ is Tensor and b.__class__ is Tensor
-    if in_order and len(shape) > 1:  # but for the pairs of each row
-        order = order_of(shape[:-1], coords[:-1])
-        if order is not None:
-            coords, values = [c[order] for c in coords], values[order]
-    kept = values != 0
-    if not kept.all():
-        coords, values = [c[kept] for c in coords], values[kept]
-    fill = values.dtype.type(0)
-    return sorted_tensor(shape, coords, values, fill, of=(a, b), in_order=in_order)
 
 
 def matrix_transpose(x: Any, /) -> Any:

@@ -15,7 +15,7 @@ from finch_array.leaves import differs
 from finch_array.manipulation import moveaxis, reshape, unraveled
 from finch_array.numpy_arguments import parameters_of
 from finch_array.operands import array_of, in_numpy, is_dense
-from finch_array.run import is_short, sorted_tensor
+from finch_array.run import SPARE, is_short, sorted_tensor
 
 Between = Callable[[Any, Any, Any], Any]
 """The value between two elements, by the part of the way from the first."""
@@ -97,7 +97,7 @@ def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims
     """
     array = array_of(a)
     dtype, axes = _dtype(array, q), axes_of(_whole(axis), array.ndim)
-    if is_dense(array) or not array.size:
+    if array.size <= SPARE or is_dense(array):
         given = () if q is None else (q,)
         options = {"axis": axes if array.ndim else None, "keepdims": keepdims}
         return array_of(np.asarray(function(array.to_numpy(), *given, **options)))

@@ -239,8 +239,12 @@ class Room:
 
     def note(self, values: Sequence[Any]) -> None:
         """Remember the memory that the result has, where it took more than it was given."""
-        arrays, sizes = values[0].arrays, self.sizes
-        if not sizes or arrays[self.parts[-1].number].size > sizes[-1]:
+        arrays, sizes, parts = values[0].arrays, self.sizes, self.parts
+        if (
+            not sizes
+            or arrays[parts[-1].number].size > sizes[-1]
+            or arrays[parts[0].number].size > sizes[0]
+        ):
             taken = [arrays[part.number].size for part in self.parts]
             self.sizes = [size + APART * (size >= LARGE_ROOM) for size in taken]
             self.values = _values(values)

@@ -322,7 +322,11 @@ def sorted_tensor(
 
 def is_short(length: int, there: int) -> bool:
     """Whether a first dimension is not much longer than what is stored."""
-    return length <= 2 * there + 64
+    return length <= 2 * there + SPARE
+
+
+SPARE = 64
+"""So few elements are dense in a result, whatever is stored, where a dimension may be."""
 
 
 def order_of(shape: Any, coords: Any) -> Any:
@@ -338,7 +342,7 @@ def order_of(shape: Any, coords: Any) -> Any:
         if _rises(np.ravel_multi_index(tuple(coords[m:]), shape[m:])):
             shape, place = shape[:m], np.ravel_multi_index(tuple(coords[:m]), shape[:m])
             break
-    return _radix_order(place, math.prod(shape))
+    return sorting_order(place, math.prod(shape))
 
 
 FEW = 1 << 10
@@ -350,9 +354,11 @@ def _rises(places: Any) -> bool:
     return not np.count_nonzero(places[1:] < places[:-1])
 
 
-def _radix_order(places: Any, stop: int) -> Any:
+def sorting_order(places: Any, stop: int) -> Any:
     """The permutation that sorts numbers below ``stop``, those of equal ones in turn: NumPy sorts
     16 bits in linear time."""
+    if len(places) <= FEW:
+        return places.argsort(kind="stable")
     order, shift = None, 0
     while stop >> shift:
         digits = (places >> shift).astype(np.uint16)
@@ -376,6 +382,6 @@ def numpy_of(value: Any) -> Any:
 
 
 __all__ = [
-    "as_seen", "coordinates", "in_format", "is_short", "materialised", "numpy_of", "order_of",
-    "prepared", "reordered", "run", "settled_plan", "sorted_tensor",
+    "SPARE", "as_seen", "coordinates", "in_format", "is_short", "materialised", "numpy_of",
+    "order_of", "prepared", "reordered", "run", "settled_plan", "sorted_tensor", "sorting_order",
 ]  # fmt: skip

@@ -22,14 +22,14 @@ from finch_array.fibers import (
     top_of_fibers,
 )
 from finch_array.functions import FUNCTIONS
-from finch_array.indexing import keys_of, take_along_axis, true_places, view_of
+from finch_array.indexing import keys_of, true_places, view_of
 from finch_array.joining import has_structure
 from finch_array.leaves import maker
 from finch_array.manipulation import broadcast_to, check_size, concat, expand_dims, reshape
 from finch_array.operands import array_of, is_dense, settled, stored
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
-from finch_array.run import FEW, as_seen, coordinates, materialised, sorted_tensor
+from finch_array.run import FEW, SPARE, as_seen, coordinates, materialised, sorted_tensor
 from finch_array.runs import has_runs, runs_of
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.tensor import Tensor
@@ -175,14 +175,18 @@ def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[
     length = array.shape[axis_of(axis, array.ndim)]
     if not 0 <= k <= length:
         raise ValueError(f"there are {length} elements along axis {axis}, and k is {k}")
-    if not is_dense(array) and array.size < np.iinfo(np.int64).max // 2:
+    if array.size <= SPARE:
+        array = array_of(array.to_numpy())
+    elif not is_dense(array) and array.size < np.iinfo(np.int64).max // 2:
         place = axis_of(axis, array.ndim)
         found = top_of_fibers(fibers(array, place), k, mode == "largest")
         top, places = (array_of(np.ascontiguousarray(np.moveaxis(x, -1, place))) for x in found)
         return top, places
     order = argsort(array, axis=axis, descending=mode == "largest").to_numpy()
-    chosen = array_of(np.ascontiguousarray(np.take(order, range(k), axis=axis)))
-    return take_along_axis(array, chosen, axis=axis), chosen
+    place = axis_of(axis, array.ndim)
+    chosen = np.ascontiguousarray(order[(*[slice(None)] * place, slice(k))])
+    top = np.take_along_axis(array.to_numpy(), chosen, place)
+    return array_of(top), array_of(chosen)
 
 
 # -- sets -------------------------------------------------------------------------------------

@@ -1,29 +1,46 @@
 """Subarrays at integers along a dimension, elements at coordinates, and diagonals, by kernels:
 ``out[i, k] = A[i, indices[k]]``. They keep runs, blocks and bands.
 
-Elements that are stored one by one are chosen by their coordinates instead (``indexing``).
+Along the last dimension, elements that are stored one by one go to the places where they are wanted
+instead. Few of them are chosen by their coordinates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from finch_array import programs, structures
-from finch_array.operands import MOST, array_of, kinds_of, levels_of, stored
+from finch_array.joining import LARGE, has_structure, is_deep
+from finch_array.listed import are_few, dense_above_lists, listed
+from finch_array.operands import MOST, array_of, entries, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
-from finch_array.run import as_seen
-from finch_array.written_plans import plan_of
+from finch_array.run import FEW, as_seen, coordinates, materialised, sorting_order
+from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
-from finch_core.interface.plugins import hub
+from finch_core.interface.plugins import hub, when_plugins_change
 from finch_core.interface.structure import Structure
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
-from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Sieve, Stmt, Update
+from finch_core.ir.program import (
+    Declare,
+    Extent,
+    Local,
+    Loop,
+    Program,
+    Sequential,
+    Sieve,
+    Stmt,
+    Update,
+)
+from finch_core.ir.program import Stored as IsStored
 from finch_core.records import evolve
+from finch_core.runtime.arrays import from_array
+from finch_core.runtime.tensor import Tensor
 
 _plans: dict[Any, Plan] = {}
 
@@ -31,21 +48,176 @@ _plans: dict[Any, Plan] = {}
 def taken(array: Any, indices: Any, place: int) -> Any:
     """The subarrays at ``indices``, a vector of integers within bounds, along dimension
     ``place``."""
-    found = stored(array)
-    vector = array_of(np.ascontiguousarray(indices, np.intp))
-    key = ("taken", place, found.axes, found.source.signature, hub().generation)
-    plan = _plans.get(key)
-    if plan is None:
-        names = letters(array.ndim)
-        loops = tuple([names[axis] for axis in found.axes])
-        at = Access("indices", (Index(names[place]),))
-        own: list[Expr] = [Index(name) if name != names[place] else at for name in loops]
-        format = _taken_format(array, found.axes.index(place))
-        plan = _remember(key, _plan("taken", own, loops, format))
-    shape = (*array.shape[:place], len(indices), *array.shape[place + 1 :])
+    vector = np.ascontiguousarray(indices, np.intp)
+    chosen = from_array(vector, Tensor)
+    called = told("taken", [array], place, len(vector))
+    if called is not None and (result := again(called, [array, chosen])) is not None:
+        return result
+    source, axes, at, points = _seen(array, place)
+    shape = (*source.shape[:at], len(vector), *source.shape[at + 1 :])
+    key = ("taken", at, source.signature)
+    if points:
+        format, dense = _format_of(key, source, at)
+        if dense is not None and (
+            _is_slow(source, at, len(vector)) or are_few(key, entries(source) + len(vector))
+        ):
+            return as_seen(_taken_by_coordinates(source, vector, at, shape, format), axes)
+        if _is_scattered(source, at):
+            return as_seen(_scattered(key, source, vector, shape), axes)
     sizes = dict(zip(letters(array.ndim), shape, strict=True))
-    ready = plan.ready(sizes, tuple([n.bit_length() for n in shape]))
-    return as_seen(ready([found.source, vector]), found.axes)
+
+    def make(through: Callable[[Format], Format]) -> Plan:
+        names = letters(array.ndim)
+        chosen = Access("indices", (Index(names[at]),))
+        own: list[Expr] = [Index(name) if k != at else chosen for k, name in enumerate(names)]
+        format = through(_format_of(key, source, at)[0])
+        return _plan("taken", own, names, format, sieved=not points)
+
+    call = Known(called, (0, 1), axes) if called is not None else None
+    return as_seen(result_of(key, make, sizes, shape, [source, chosen], call), axes)
+
+
+def repeated(array: Any, count: int, place: int) -> Any:
+    """An array of single elements with each index along dimension ``place`` so often."""
+    source, axes, at, _ = _seen(array, place)
+    key = ("taken", at, source.signature)
+    format, dense = _format_of(key, source, at)
+    length, there = source.shape[at], entries(source) * count
+    if dense is not None:
+        long = length * count > FEW + 4 * there
+        if long or _is_slow(source, at, length * count) or are_few(key, there + length * count):
+            return as_seen(_repeated_by_coordinates(source, count, at, format), axes)
+    return taken(array, np.repeat(np.arange(length), count), place)
+
+
+def _repeated_by_coordinates(source: Tensor, count: int, at: int, format: Format) -> Tensor:
+    shape, coords, values = coordinates(source)
+    coords = [c.repeat(count) for c in coords]
+    coords[at] *= count
+    coords[at].reshape(len(values), count)[...] += np.arange(count)
+    longer = [n * count if k == at else n for k, n in enumerate(shape)]
+    return listed(format, longer, coords, values.repeat(count), in_order=at == len(shape) - 1)
+
+
+def _seen(array: Any, place: int) -> tuple[Any, tuple[int, ...], int, bool]:
+    """What stores an array, the order of its dimensions there, the place of one of them in it, and
+    whether the array stores single elements: then it is a tensor."""
+    found = stored(array)
+    source, points = found.source, not has_structure(array)
+    if points and source.__class__ is not Tensor:
+        source = materialised(source)
+    return source, found.axes, found.axes.index(place), points
+
+
+def _format_of(key: Any, source: Any, at: int) -> tuple[Format, int | None]:
+    """The format of subarrays of arrays like this one, and how many levels are dense before lists,
+    if it has no others."""
+    known = _formats.get(key)
+    if known is None:
+        if len(_formats) >= MOST:
+            _formats.clear()
+        format = _taken_format(source, at)
+        known = _formats[key] = format, dense_above_lists(format)
+    return known
+
+
+_formats: dict[Any, tuple[Format, int | None]] = {}
+when_plugins_change(_formats.clear)
+
+
+def _is_scattered(source: Any, at: int) -> bool:
+    """Whether the elements of a fiber are to go where they are wanted: to look for each that is
+    wanted in each fiber takes time for what is not stored."""
+    level = source.layout.levels[at]
+    return bool(at > 0 and level.layout != "dense")
+
+
+def _is_slow(source: Any, at: int, count: int) -> bool:
+    """Whether so many subarrays are found sooner by coordinates than by a kernel: of many levels
+    that are not dense, in a workspace of several dimensions, or in a table that is much longer than
+    what is stored."""
+    levels = source.layout.levels[:-1]
+    if _is_scattered(source, at):
+        long = source.shape[at] > LONG + 4 * (entries(source) + count)
+        if long or at < len(levels) - 1:
+            return True
+    return is_deep(levels) and math.prod(source.shape) <= LARGE
+
+
+LONG = 1 << 16
+"""A table of so many indices is made, whatever is stored."""
+
+
+def _taken_by_coordinates(
+    source: Tensor, vector: Any, at: int, shape: tuple[int, ...], format: Format
+) -> Tensor:
+    _, coords, values = coordinates(source)
+    match = matches_in_order if at == 0 else matches
+    entry, position = match(coords[at], vector, source.shape[at])
+    coords = [position if k == at else c[entry] for k, c in enumerate(coords)]
+    return listed(format, shape, coords, values[entry], in_order=at == 0)
+
+
+def _scattered(key: Any, source: Tensor, vector: Any, shape: tuple[int, ...]) -> Any:
+    """The subarrays along the last dimension: each stored element goes to all places where it is
+    wanted, in a workspace that holds one fiber."""
+    length = source.shape[-1]
+    first = np.zeros(length + 1, np.intp)
+    np.add.accumulate(np.bincount(vector, minlength=length), out=first[1:])
+    order = sorting_order(vector, length)
+    long = len(vector) > programs.ROOM
+
+    def make(through: Callable[[Format], Format]) -> Plan:
+        format = through(_format_of(key, source, source.ndim - 1)[0])
+        return _scattering(source.ndim, format, len(vector))
+
+    sizes = dict(zip(letters(source.ndim), shape, strict=True)) | {"n": shape[-1], "m": length}
+    return result_of((key, long), make, sizes, shape, [source, array_of(first), array_of(order)])
+
+
+def _scattering(ndim: int, format: Format, length: int) -> Plan:
+    *outer, last = letters(ndim)
+    leaf = structures.leaf_for(format.fill_value, format.dtype)
+    work, fill = programs.WORKSPACE, Literal(format.fill_value, format.dtype)
+    index, turn, above = Index("j"), Index("p"), tuple(map(Index, outer))
+    value = Access("a", (*above, index))
+    write = Update(Access(work, (Access("order", (turn,)),)), None, value)
+    ends = [Access("first", (e,)) for e in (index, Call(prim.add, (index, Literal(1, int))))]
+    spread: Stmt = Sieve(IsStored(value), Loop(turn, Extent(ends[0], ends[1]), write))
+    store = Update(programs.access("out", (*outer, last)), None, programs.access(work, (last,)))
+    body: Stmt = Sequential((
+        Declare(work, fill),
+        Loop(index, Extent(Literal(0, int), Name("m")), spread),
+        Loop(Index(last), None, store),
+    ))  # fmt: skip
+    for name in reversed(outer):
+        body = Loop(Index(name), None, body)
+    program = Program(
+        "taken", ("out", "a", "first", "order", "n", "m"), Sequential((Declare("out", fill), body)),
+        (Local(work, programs.workspace_format([length], leaf), (Name("n"),)),), ("out",),
+    )  # fmt: skip
+    return plan_of(program, (*outer, last), format, ("n", "m"), shared=True)
+
+
+def matches(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
+    """All pairs of equal elements, which are below ``stop``: their positions in ``own`` and in
+    ``sought``."""
+    order = sought.argsort(kind="stable")
+    entry, place = matches_in_order(sought[order], own, stop)[::-1]
+    return entry, order[place]
+
+
+def matches_in_order(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
+    """The same, of elements ``own`` that are sorted, in the order of ``sought``."""
+    if len(sought) > FEW and stop <= 2 * (len(own) + len(sought)):  # counting costs less
+        counts = np.bincount(own, minlength=stop)
+        first, count = (np.add.accumulate(counts) - counts)[sought], counts[sought]
+    else:
+        first = own.searchsorted(sought)
+        count = own.searchsorted(sought, "right") - first
+    place = np.arange(len(sought)).repeat(count)
+    first -= np.add.accumulate(count) - count
+    return first.repeat(count) + np.arange(len(place)), place
 
 
 def elements(array: Any, indices: Sequence[Any]) -> Any:
@@ -101,13 +273,14 @@ def _remember(key: Any, plan: Plan) -> Plan:
 
 
 def _plan(
-    name: str, own: Sequence[Expr], loops: Indices, format: Format, numbers: Indices = ()
-) -> Plan:
+    name: str, own: Sequence[Expr], loops: Indices, format: Format, numbers: Indices = (),
+    sieved: bool = True, shared: bool = False,
+) -> Plan:  # fmt: skip
     """The plan of ``out[loops] = a[own]``: of ``indices``, or for so many ``n`` of the last loop as
-    is the last of some ``numbers``."""
+    is the last of some ``numbers``. ``sieved``: elements that equal the fill are not stored."""
     fill, extent = format.fill_value, None
     store: Stmt = Update(programs.access("out", loops), None, Access("a", tuple(own)))
-    if any(level.structure.gaps for level in format.levels()[:-1]):
+    if sieved and any(level.structure.gaps for level in format.levels()[:-1]):
         store = Sieve(programs.differs(Access("a", tuple(own)), fill, format.dtype), store)
     if numbers:
         extent = Extent(Literal(0, int), Name(numbers[-1]))
@@ -115,7 +288,7 @@ def _plan(
         store, extent = Loop(Index(loop), extent, store), None
     params = ("out", "a", *(numbers or ("indices",)))
     body = Sequential((Declare("out", Literal(fill, format.dtype)), store))
-    return plan_of(Program(name, params, body, (), ("out",)), loops, format, numbers)
+    return plan_of(Program(name, params, body, (), ("out",)), loops, format, numbers, shared)
 
 
 def _taken_format(array: Any, place: int) -> Format:
@@ -150,4 +323,4 @@ def _stored_kinds(array: Any) -> tuple[list[Structure], list[list[Format]]]:
     return [kinds[axis] for axis in found.axes], levels or [[] for _ in kinds]
 
 
-__all__ = ["diagonal", "elements", "taken"]
+__all__ = ["diagonal", "elements", "matches", "matches_in_order", "repeated", "taken"]

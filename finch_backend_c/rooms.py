@@ -10,7 +10,11 @@ that fit.
     }
 
 This keeps the rarely taken call out of the inner loop, which would otherwise spill registers
-around it.
+around it. Where each iteration appends one entry, it is known how many fit, so that compilers make
+vector code of the inner loop:
+
+        const int64_t q_room = min(q + (room - stored), p_stop);
+        do { ... } while (q < q_room);
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from typing import TYPE_CHECKING
 
 from finch_backend_c import ctree as c
 from finch_core.ir import assembly as asm
+from finch_core.ir import expressions as ir
+from finch_core.ir import primitives as prim
 from finch_core.ir.builder import negation
 from finch_core.records import evolve
 
@@ -35,6 +41,26 @@ def has_room(loop: asm.For | asm.While) -> bool:
     return not any(isinstance(s, (asm.For, asm.While, asm.Break)) for s in inner)
 
 
+def appends_one(loop: asm.For | asm.While) -> bool:
+    """Whether each turn of a loop that begins with the growth check ``count >= room`` adds 1 to
+    ``count``, so that it is known how many turns have room."""
+    head, *turn = loop.body.statements
+    assert isinstance(head, asm.If)
+    cond = head.cond
+    if not (isinstance(cond, ir.Call) and cond.op is prim.ge):
+        return False
+    count, room = cond.args
+    if not (isinstance(count, ir.Var) and isinstance(room, ir.Var)):
+        return False
+    changes = [s for top in turn for s in top.walk() if isinstance(s, asm.Assign)]
+    changes = [s for s in changes if s.var in (count, room)]
+    if len(changes) != 1 or not any(s is changes[0] for s in turn):
+        return False
+    more = changes[0].value
+    one = ir.Literal(1, count.type)
+    return changes[0].var == count and more == ir.Call(prim.add, (count, one))
+
+
 def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt:
     """Split ``plain``, the C code of a loop for which ``has_room`` holds."""
     assert isinstance(plain, (c.For, c.While))
@@ -45,7 +71,16 @@ def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt
         inner = c.DoWhile(c.Binary("&&", plain.cond, room), c.Block(turn))
         return c.While(plain.cond, c.Block((check, inner)))
     name = c.Name(plain.name)
-    more = c.Binary("<", name, plain.end)
     counted = c.Block((*turn, c.Increment(name)))
+    if appends_one(loop):
+        full = emitter.node(head.cond)
+        assert isinstance(full, c.Binary)
+        end = emitter.loop_name(plain.name + "_room")
+        reached = c.Binary("+", name, c.Binary("-", full.right, full.left))
+        limit = c.Ternary(c.Binary("<", reached, plain.end), reached, plain.end)
+        held = c.Declare("const " + plain.type, end, limit)
+        fits = c.DoWhile(c.Binary("<", name, c.Name(end)), counted)
+        return evolve(plain, body=c.Block((check, held, fits)), counts=False)
+    more = c.Binary("<", name, plain.end)
     body = c.Block((check, c.DoWhile(c.Binary("&&", more, room), counted)))
     return evolve(plain, body=body, counts=False)

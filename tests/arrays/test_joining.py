@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from array_support import LEVELS, fa, same
 
-from finch_array import assignment, joining, run, taking
+from finch_array import assignment, joining, run, taking, written_plans
 from finch_array.joining import has_structure
 from finch_array.operands import stored
 from finch_core import Tensor
@@ -216,7 +216,11 @@ def checked(rng, A, a):
         right(fa.tril(A, k=k), np.tril(a, k))
 
 
-PLANS = {joining: ("_plans", "_calls"), taking: ("_plans",), run: ("_plans", "_quick")}
+PLANS = {
+    written_plans: ("_plans", "_calls", "_known"),
+    taking: ("_plans",),
+    run: ("_plans", "_quick"),
+}
 SHAPES = [(5,), (4, 6), (3, 1), (0, 4), (4, 0), (1, 1), (2, 3, 4)]
 
 

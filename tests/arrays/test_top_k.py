@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 import finch_array as fa
+from finch_array import searching
 from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList
 
 LEVELS = (SparseList, Dense, SparseByteMap, SparseHash)
+
+
+@pytest.fixture(autouse=True, params=[-1, 64], ids=["by fibers", "dense where small"])
+def spare(request, monkeypatch):
+    monkeypatch.setattr(searching, "SPARE", request.param)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int8, np.uint8, np.bool_])
