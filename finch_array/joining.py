@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import programs, structures
-from finch_array.listed import WIDTHS, widened
+from finch_array.listed import WIDTHS, are_few, widened
 from finch_array.operands import MOST, is_dense, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.ready import warn_if_dense
@@ -65,7 +65,7 @@ def has_structure(array: Any) -> bool:
 
 
 _structured: dict[Any, bool] = {}
-DEEP, LARGE = 2, 1 << 20
+DEEP, LARGE, LITTLE = 2, 1 << 20, 1 << 14
 
 
 def moves_in_pieces(array: Any) -> bool:
@@ -226,12 +226,47 @@ def _joined_few(
         warn_if_dense("concat", plan.format, shape, sources)
         return plan
 
+    count = math.prod(shape)
+    if count <= LITTLE and _has_new_fill(arrays, dtype, fill) and are_few(key, count):
+        format = format_of_join(arrays, axes, place, dtype, fill, new)[0]
+        warn_if_dense("concat", format, shape, sources)
+        data = _joined_in_numpy(segments, place, shape, dtype, new)
+        return Segment(as_seen(Tensor(format, data.transpose(axes)), axes), 0, end)
     stored_shape = tuple([shape[axis] for axis in axes])
     call = None
     if key_of_call is not None and all(s.__class__ is Tensor for s in arrays):
         call = Known(key_of_call, tuple(places), axes)
     found = result_of(key, make, sizes, stored_shape, sources, call)
     return Segment(as_seen(found, axes), 0, end)
+
+
+def _has_new_fill(arrays: Sequence[Any], dtype: np.dtype[Any], fill: Any) -> bool:
+    """Whether a number or a sparse array is joined to arrays of another fill: all of it is stored,
+    by a kernel that takes seconds to compile."""
+    return any(
+        not is_dense(x) and not _alike(x.fill_value, fill, dtype)
+        if hasattr(x, "signature")
+        else not _alike(x, fill, dtype)
+        for x in arrays
+    )
+
+
+def _joined_in_numpy(
+    segments: Sequence[Segment], place: int, shape: tuple[int, ...], dtype: np.dtype[Any], new: bool
+) -> np.ndarray[Any, Any]:
+    """The elements of few and small segments one after another."""
+    data = np.empty(shape, dtype)
+    end = 0
+    for x in segments:
+        begin, end = end, end + x.stop - x.start
+        here: tuple[Any, ...] = (slice(None),) * place
+        if not hasattr(x.array, "signature"):
+            data[(*here, slice(begin, end))] = x.array
+        elif new:
+            data[(*here, begin)] = x.array.to_numpy()
+        else:
+            data[(*here, slice(begin, end))] = x.array.to_numpy()[(*here, slice(x.start, x.stop))]
+    return data
 
 
 def _along(array: Any, axes: tuple[int, ...]) -> Any:

@@ -8,11 +8,11 @@ import textwrap
 
 import numpy as np
 import pytest
-from array_support import LEVELS, fa, same
+from array_support import LEVELS, MATRICES, data, fa, held, same, tensor
 
 from finch_array import assignment, joining, run, taking, written_plans
 from finch_array.joining import has_structure
-from finch_array.operands import stored
+from finch_array.operands import is_dense, stored
 from finch_core import Tensor
 from finch_core.runtime.validation import validate
 from finch_core.testing.formats import admit
@@ -234,8 +234,39 @@ def test_random_arrays_on_the_interpreter(seed, monkeypatch):
     monkeypatch.setattr(assignment, "LARGE", 0)
     if seed % 2:  # as if they were so large that kernels are worth compiling for any levels
         monkeypatch.setattr(joining, "LARGE", -1)
+    if seed % 3:  # and for fills that differ
+        monkeypatch.setattr(joining, "LITTLE", -1)
     A, a = drawn(rng, SHAPES[seed % len(SHAPES)])
     checked(rng, A, a)
+
+
+OTHER_FILLS = {
+    "stack": lambda A, B: fa.stack([A, B], axis=1),
+    "rows": lambda A, B: fa.concat([A, B, A]),
+    "columns": lambda A, B: fa.concat([B, A], axis=1),
+    "turned": lambda A, B: fa.concat([A.T, B.T], axis=1),
+    "pad": lambda A, B: np.pad(A, ((1, 0), (0, 2)), constant_values=5.0),
+}
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+@pytest.mark.parametrize("join", OTHER_FILLS)
+def test_few_elements_of_another_fill_are_joined_as_many_are(join, kind, monkeypatch):
+    """In NumPy, which needs no kernel, to the same values in the same format."""
+    monkeypatch.setenv("FINCH_BACKEND", "interpreter")
+    for module, tables in PLANS.items():
+        for table in tables:
+            monkeypatch.setattr(module, table, {})
+    a, b = (held(data((3, 4), fill=f, seed=f), MATRICES[kind]) for f in (0, 3))
+    A, B = tensor(a, MATRICES[kind]), tensor(b, MATRICES[kind], 3)
+    few = OTHER_FILLS[join](A, B)
+    monkeypatch.setattr(joining, "LITTLE", -1)
+    many = OTHER_FILLS[join](A, B)
+    same(few, OTHER_FILLS[join](a, b))
+    same(many, few.to_numpy())
+    if not is_dense(A):
+        assert stored(few).source.format == stored(many).source.format
+        assert stored(few).axes == stored(many).axes
 
 
 @pytest.mark.parametrize("axis", [0, 1])
