@@ -68,8 +68,7 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     whole = Extent(start, stop)
     single = is_unit(whole)
     bounds = [evaluate(ctx, bound) for bound in loop.bounds]
-    earlier = Changes() if single else Changes().and_(loop.body)
-    for guard, access, written, changed in _in_order(loop.body, earlier):
+    for guard, access, written, before in _in_order(loop.body, () if single else (loop.body,)):
         lead = leading(access)
         if access.indices[lead : lead + 1] != (loop.index,):
             continue
@@ -77,7 +76,7 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
         if extent is None or (loop.index, extent) in ctx.fitting:
             continue
         parts = ctx.within.get((loop.index, extent), (ANY,))
-        known = tuple(cond for cond in conjuncts(guard) if _is_unchanged(ctx, cond, changed))
+        known = () if guard is TRUE else tuple(_unchanged(ctx, conjuncts(guard), before))
         if (known, extent, parts) in done:
             continue
         lazy = single and guard != TRUE and not written and has_fields(access.tensor)
@@ -96,11 +95,14 @@ def is_loose(ctx: Context, index: Index, extent: Extent) -> bool:
     return extent in ctx.loose.get(index, {})
 
 
-def _in_order(stmt: Stmt, before: Changes) -> Iterator[tuple[Expr, Access, bool, Changes]]:
-    """The accesses of a statement, as ``accesses`` gives them, each with what may have changed
-    since the statement began, or, as ``before`` says, before."""
+Before = tuple[Stmt, ...]
+
+
+def _in_order(stmt: Stmt, before: Before) -> Iterator[tuple[Expr, Access, bool, Before]]:
+    """The accesses of a statement, as ``accesses`` gives them, each with the statements that may
+    have run since the check of the loop; ``before`` have before this one."""
     if isinstance(stmt, While) or (isinstance(stmt, Loop) and not _is_single(stmt)):
-        before = before.and_(stmt)  # in an earlier turn
+        before = (*before, stmt)  # in an earlier turn
     target = stmt.target if isinstance(stmt, Update) else None
     for expr in stmt.exprs:
         for guard, access in guarded(expr, TRUE, Access):
@@ -108,7 +110,7 @@ def _in_order(stmt: Stmt, before: Changes) -> Iterator[tuple[Expr, Access, bool,
     for body in stmt.bodies:
         yield from _in_order(body, before)
         if isinstance(stmt, Sequential):
-            before = before.and_(body)
+            before = (*before, body)
 
 
 def _is_single(loop: Loop) -> bool:
@@ -116,16 +118,21 @@ def _is_single(loop: Loop) -> bool:
     return is_unit(loop.extent)
 
 
-def _is_unchanged(ctx: Context, cond: Expr, changes: Changes) -> bool:
-    """Whether a condition can be evaluated before ``changes``, with the same value."""
-    for node in cond.walk():
-        if isinstance(node, (Index, Name, OutOfRange)):
-            return False
-        if isinstance(node, Var) and not ctx.is_constant(node):
-            return False
-        if isinstance(node, Access) and node.indices:
-            return False
-    return changes.keep(cond)
+def _unchanged(ctx: Context, conds: Iterable[Expr], stmts: Iterable[Stmt]) -> Iterator[Expr]:
+    """The conditions that can be evaluated before these statements, with the same values."""
+    changes = Changes.of(stmts)
+    for cond in conds:
+        if changes.keep(cond) and all(_is_evaluated(ctx, node) for node in cond.walk()):
+            yield cond
+
+
+def _is_evaluated(ctx: Context, node: Expr) -> bool:
+    """Whether a part of an expression has a value before the loop that is lowered."""
+    if isinstance(node, Access):
+        return not node.indices
+    if isinstance(node, Var):
+        return ctx.is_constant(node)
+    return not isinstance(node, (Index, Name, OutOfRange))
 
 
 def check_index(ctx: Context, access: Access, extent: Extent, at: Expr) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.ir.expressions import Access, Dimension, Expr
 from finch_core.ir.program import Declare, Stmt, Swap, Update
@@ -15,17 +17,19 @@ class Changes:
     elements: frozenset[BoundTensor | None] = frozenset()
     tensors: frozenset[BoundTensor | None] = frozenset()
 
-    def and_(self, stmt: Stmt) -> Changes:
-        """These changes and those of ``stmt``."""
-        elements, tensors = set(self.elements), set(self.tensors)
-        for part in stmt.walk():
+    @classmethod
+    def of(cls, stmts: Iterable[Stmt]) -> Changes:
+        """What these statements change."""
+        elements: set[BoundTensor | None] = set()
+        tensors: set[BoundTensor | None] = set()
+        for part in (part for stmt in stmts for part in stmt.walk()):
             if isinstance(part, Update):
                 elements.add(part.target.tensor.root)
             elif isinstance(part, Declare):
                 tensors.add(part.tensor)
             elif isinstance(part, Swap):
                 tensors |= {part.first, part.second}
-        return Changes(frozenset(elements), frozenset(tensors))
+        return cls(frozenset(elements), frozenset(tensors))
 
     def keep(self, expr: Expr) -> bool:
         """Whether what an expression reads stays as it is. Arguments of which one is written do not

@@ -431,7 +431,7 @@ class _Begun:
 
     @cached_property
     def changes(self) -> Changes:
-        return Changes().and_(self.loop.body)
+        return Changes.of((self.loop.body,))
 
     @cached_property
     def read(self) -> frozenset[Expr]:
