@@ -93,7 +93,7 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
         return array_argument(value, name, written, program)
     if hasattr(value, "signature"):
         if written:
-            _require_writeable(value, name, program)
+            require_writeable(value, name, program)
         return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return _as_number(value, name, written, program)
@@ -182,7 +182,7 @@ def is_writeable(value: Any) -> bool:
     return not value.signature.readonly
 
 
-def _require_writeable(value: Any, name: str, program: Program) -> None:
+def require_writeable(value: Any, name: str, program: Program) -> None:
     """Raise ``FormatError`` for an output whose memory is read-only."""
     tensor = value
     while not isinstance(tensor, (np.ndarray, TensorStorage)):
@@ -225,7 +225,7 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
     not contiguous or not aligned.
     """
     if written:
-        _require_writeable(array, name, program)
+        require_writeable(array, name, program)
     if written and not array.flags.c_contiguous:
         order, hint = "not contiguous", "pass a copy, b = a.copy(), and assign it back, a[...] = b"
         if array.flags.f_contiguous:

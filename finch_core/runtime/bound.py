@@ -20,6 +20,7 @@ from finch_core.errors import DimensionMismatch, FinchError, FormatError
 from finch_core.interface.abi import CHANGED, ELSEWHERE, bound_here
 from finch_core.interface.plugins import hub
 from finch_core.ir.program import Program
+from finch_core.locks import imported
 from finch_core.records import define, field, frozen
 from finch_core.runtime.specialization import Specialization
 from finch_core.runtime.storage import TensorStorage
@@ -30,12 +31,13 @@ from finch_core.runtime.writers import Growing, Writer, marked
 class Guard:
     """``holds()`` says whether ``name`` is what it was when the call was bound; ``changed`` says
     what it is else. ``array`` has the array that is checked, its shape and its dtype, if it is
-    one."""
+    one; ``written``: the kernel writes it."""
 
     holds: Callable[[], bool]
     name: str
     changed: str
     array: tuple[tuple[Any, Any, Any], ...] = ()
+    written: bool = False
 
 
 @define(eq=False, slots=False)
@@ -104,8 +106,9 @@ class BoundCall:
         seen to by the caller."""
         guards = self._binding.guards
         arrays = [known for guard in guards for known in guard.array]
+        written = tuple(guard.written for guard in guards if guard.array)
         others = [guard.holds for guard in guards if not guard.array]
-        call: Callable[[], Any] = _caller(len(arrays), len(others), len(alone))(
+        call: Callable[[], Any] = _caller(written, len(others), len(alone))(
             self,
             *(x for known in arrays for x in known),
             *others,
@@ -189,6 +192,9 @@ class BoundCall:
     def refuse(self) -> NoReturn:
         """Raise the error of the first guard that fails."""
         guard = next(guard for guard in self._binding.guards if not guard.holds())
+        if guard.written:
+            arguments = imported("finch_core.runtime.arguments")
+            arguments.require_writeable(guard.array[0][0], guard.name, self._program)
         raise self._changed(FormatError, guard.name, guard.changed)
 
     def _follow(self, place: int) -> None:
@@ -220,7 +226,10 @@ def binding(
     program = specialized.lowered.program
     specialized.refuse_wide(values)
     names = (*program.params, *program.free)
-    guards = [_guard_of(value, name, program) for value, name in zip(given, names, strict=True)]
+    guards = [
+        _guard_of(value, name, program, k in specialized.arrays)
+        for k, (value, name) in enumerate(zip(given, names, strict=True))
+    ]
     return BoundArguments(specialized, values, given, names, [*filter(None, guards), *more])
 
 
@@ -258,14 +267,17 @@ _MARK = """\
 
 
 @lru_cache(maxsize=64)
-def _caller(arrays: int, others: int, tensors: int) -> Callable[..., Any]:
+def _caller(written: tuple[bool, ...], others: int, tensors: int) -> Callable[..., Any]:
     """A function that makes the caller, given the bound call, each array with its shape and dtype,
     other guards, and each tensor that one call at a time may write, with what refuses. It is made
-    as text: a loop over the guards costs as much as they do."""
+    as text: a loop over the guards costs as much as they do. ``written`` tells for each array
+    whether the kernel writes it."""
+    arrays = len(written)
     given = "".join(f", a{k}, s{k}, d{k}" for k in range(arrays))
     given += "".join(f", h{k}" for k in range(others))
     given += "".join(f", t{k}, busy{k}" for k in range(tensors))
     changed = [f"a{k}.shape != s{k} or a{k}.dtype is not d{k}" for k in range(arrays)]
+    changed += [f"not a{k}.flags.writeable" for k in range(arrays) if written[k]]
     changed += [f"not h{k}()" for k in range(others)]
     made: dict[str, Any] = {"Writer": Writer}
     body = _BODY.format(changed=" or ".join(changed) or "False")
@@ -277,12 +289,12 @@ def _caller(arrays: int, others: int, tensors: int) -> Callable[..., Any]:
     return caller
 
 
-def _guard_of(value: Any, name: str, program: Program) -> Guard | None:
+def _guard_of(value: Any, name: str, program: Program, written: bool) -> Guard | None:
     """The check of an argument that is neither a tensor nor a number."""
     array: tuple[Any, ...] = ()
     why = "is copied at each call"
     if isinstance(value, np.ndarray):
-        holds = _unchanged(value)
+        holds = _unchanged(value, written)
         array = ((value, value.shape, value.dtype),)
         remedy = f"bind np.ascontiguousarray({name})"
     elif hasattr(value, "signature") or (conversion := hub().conversion_of(value)) is None:
@@ -299,12 +311,14 @@ def _guard_of(value: Any, name: str, program: Program) -> Guard | None:
             span=program.spans.get(name),
             hint=remedy,
         )
-    return Guard(holds, name, "has another shape, dtype or memory", array)
+    what = "has another shape, dtype or memory"
+    return Guard(holds, name, what, array, bool(array) and written)
 
 
-def _unchanged(array: np.ndarray[Any, Any]) -> Callable[[], bool] | None:
-    """A function that says whether an array has the shape and dtype that it has now; None for one
-    that kernels do not access in place. The memory of an array that is referenced stays."""
+def _unchanged(array: np.ndarray[Any, Any], written: bool) -> Callable[[], bool] | None:
+    """A function that says whether an array has the shape and dtype that it has now, and may be
+    written, if it is; None for one that kernels do not access in place. The memory of an array that
+    is referenced stays."""
     if not (array.flags.c_contiguous and array.flags.aligned):
         return None
     shape, dtype = array.shape, array.dtype
@@ -312,7 +326,9 @@ def _unchanged(array: np.ndarray[Any, Any]) -> Callable[[], bool] | None:
 
     def holds() -> bool:
         array = referenced()
-        return array is not None and array.shape == shape and array.dtype is dtype
+        if array is None or array.shape != shape or array.dtype is not dtype:
+            return False
+        return not written or bool(array.flags.writeable)
 
     return holds
 
