@@ -40,6 +40,10 @@ WHY = {
     ("TTV", ""): VALUES_ONLY,
     ("TTM", ""): VALUES_ONLY,
     ("ilu0", ""): "knows where each diagonal is; ours looks for it",
+    (
+        "LDL",
+        "",
+    ): "keeps for each column the position up to which it is complete, where ours compares indices",
     ("cores", ""): "does not check indices that come from memory, which ours does",
     ("label round", ""): "does not check indices that come from memory, which ours does",
     ("upper solve", ""): "takes the first entry of a row for the diagonal; ours looks for it",

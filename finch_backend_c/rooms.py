@@ -10,8 +10,8 @@ that fit.
     }
 
 This keeps the rarely taken call out of the inner loop, which would otherwise spill registers
-around it. Where each iteration appends one entry, it is known how many fit, so that compilers make
-vector code of the inner loop:
+around it. Where each iteration appends one entry at most, it is known how many fit, so that
+compilers make vector code of copies:
 
         const int64_t q_room = min(q + (room - stored), p_stop);
         do { ... } while (q < q_room);
@@ -26,6 +26,7 @@ from finch_core.ir import assembly as asm
 from finch_core.ir import expressions as ir
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import negation
+from finch_core.ir.dtypes import concrete
 from finch_core.records import evolve
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def has_room(loop: asm.For | asm.While) -> bool:
 
 def appends_one(loop: asm.For | asm.While) -> bool:
     """Whether each turn of a loop that begins with the growth check ``count >= room`` adds 1 to
-    ``count``, so that it is known how many turns have room."""
+    ``count``, or 0 or 1, so that it is known how many turns have room."""
     head, *turn = loop.body.statements
     assert isinstance(head, asm.If)
     cond = head.cond
@@ -56,9 +57,16 @@ def appends_one(loop: asm.For | asm.While) -> bool:
     changes = [s for s in changes if s.var in (count, room)]
     if len(changes) != 1 or not any(s is changes[0] for s in turn):
         return False
-    more = changes[0].value
-    one = ir.Literal(1, count.type)
-    return changes[0].var == count and more == ir.Call(prim.add, (count, one))
+    return changes[0].var == count and _is_one_more(changes[0].value, count)
+
+
+def _is_one_more(more: ir.Expr, count: ir.Var) -> bool:
+    """Whether this is ``count + 1``, or ``count`` plus a bool."""
+    if not (isinstance(more, ir.Call) and more.op is prim.add and more.args[0] == count):
+        return False
+    by = more.args[1]
+    kept = isinstance(by, ir.Cast) and concrete(by.value.dtype).kind == "b"
+    return kept or by == ir.Literal(1, count.type)
 
 
 def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt:

@@ -74,6 +74,28 @@ def test_a_sum_in_loops_that_are_parted_from_making_room(stored):
     np.testing.assert_array_equal(made(*arguments).to_numpy(), a + b)
 
 
+def large(c, a):
+    c[...] = 0
+    for i in _:
+        if a[i] > 4:
+            c[i] = a[i]
+    return c
+
+
+@pytest.mark.parametrize("stored", [0, 1, 4, 5, 9, SIZE])
+def test_entries_that_are_kept_or_not_have_room_before_the_loop(stored):
+    """A turn appends one entry at most; what it writes where it keeps none has room, too."""
+    rng = np.random.default_rng(stored)
+    a = np.zeros(SIZE)
+    a[rng.choice(SIZE, stored, replace=False)] = rng.integers(1, 9, stored)
+    kind = SparseList(Element(0.0))
+    arguments = Tensor(kind), Tensor(kind, a)
+    made, text = lowered(large, arguments)
+    assert "} while (q < q_room);" in text
+    np.testing.assert_array_equal(made(*arguments).to_numpy(), np.where(a > 4, a, 0))
+    assert made(*arguments).nstored == np.count_nonzero(a > 4)
+
+
 def search(parents, A, source, most):
     queue = np.zeros(most, np.int32)
     for i in _:
