@@ -58,6 +58,10 @@ FEW = 1 << 16
 """Up to this many values of an index it may be that a dimension is known to be longer."""
 UNSIGNED = np.dtype(np.uint64)
 _READING = "A[~i] takes an index that may be out of bounds, and is missing there"
+_NAMED = (
+    "where a condition keeps the index inside, give it a name, k = j - 1: x[k] is checked where it "
+    f"is read; {_READING}"
+)
 _WRITING = "write under a condition, as in: if 0 <= i and i < n"
 
 
@@ -83,7 +87,7 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
         if lazy and not is_loose(ctx, loop.index, extent):
             continue  # it fails where it is read (``Unfurling``)
         done.add((known, extent, parts))
-        hint = _WRITING if written else _READING
+        hint = _WRITING if written else _READING if single else _NAMED
         for part in parts:
             reached = part_of(whole, part, bounds)
             check = partial(_check, ctx, access, extent, reached.start, reached.stop, hint)

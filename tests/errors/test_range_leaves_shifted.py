@@ -27,5 +27,5 @@ range(-1, 19) is not within dimension 0 of V of size 20
   line 8
     m[()] += V[t - 1, r] * A[r, s]
              ^^^^^^^^^^^
-  hint: A[~i] takes an index that may be out of bounds, and is missing there"""
+  hint: where a condition keeps the index inside, give it a name, k = j - 1: x[k] is checked where it is read; A[~i] takes an index that may be out of bounds, and is missing there"""
     assert refusal(OutOfBounds, forward, np.zeros((20, 4)), np.ones((4, 4))) == expected

@@ -18,7 +18,7 @@ range(0, 5) is not within dimension 0 of val of size 4
   line 4
     y[i] += val[p]
             ^^^^^^
-  hint: A[~i] takes an index that may be out of bounds, and is missing there"""
+  hint: where a condition keeps the index inside, give it a name, k = j - 1: x[k] is checked where it is read; A[~i] takes an index that may be out of bounds, and is missing there"""
     assert (
         refusal(OutOfBounds, row_sums, np.zeros(1), np.array([0, 5], np.int32), VECTOR) == expected
     )
