@@ -17,6 +17,7 @@ from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+    from finch_core.interface.rows import Array
     from finch_core.interface.tensorlike import BoundLevel, Fiber
     from finch_core.ir.expressions import Expr
 
@@ -65,6 +66,15 @@ class Dense(Format):
 
     def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
         return position * shape + index
+
+    def from_rows(self, rows: Array, fill: Any) -> tuple[dict[str, Any], Array]:
+        return {}, rows.reshape(rows.shape[0] * rows.shape[1], *rows.shape[2:])
+
+    def to_rows(
+        self, positions: int, shape: int, fields: Mapping[str, Any], below: Array | None, fill: Any
+    ) -> Array:
+        assert below is not None
+        return below.reshape(positions, shape, *below.shape[1:])
 
     @property
     def resets(self) -> bool:

@@ -16,6 +16,7 @@ from finch_levels.common.value_leaf import ValueLeaf
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+    from finch_core.interface.rows import Array
     from finch_core.interface.tensorlike import BoundLevel, Fiber
     from finch_core.operators import Operator
 
@@ -48,6 +49,15 @@ class Element(ValueLeaf):
     def value_at(self, fields: Mapping[str, Any], position: int) -> Any:
         value = fields["val"][position]
         return value if self.type.names is None else value.copy()
+
+    def from_rows(self, rows: Array, fill: Any) -> tuple[dict[str, Any], Array]:
+        return {"val": np.ascontiguousarray(rows)}, rows
+
+    def to_rows(
+        self, positions: int, shape: int, fields: Mapping[str, Any], below: Array | None, fill: Any
+    ) -> Array:
+        values: Array = fields["val"][:positions]
+        return values
 
     @property
     def resets(self) -> bool:

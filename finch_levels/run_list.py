@@ -11,6 +11,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.interface.rows import begin_runs, end_runs, ends_of_fibers
 from finch_core.interface.storage import require_index
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
@@ -49,6 +50,7 @@ from finch_levels.common.runs import (
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+    from finch_core.interface.rows import Array
     from finch_core.interface.tensorlike import BoundLevel
 
 
@@ -139,6 +141,26 @@ class RunList(Format):
 
         check_pointers("ptr", fields["ptr"], positions)
         check_cover(fields["right"], fields["ptr"][: positions + 1], shape)
+
+    def from_rows(self, rows: Array, fill: Any) -> tuple[dict[str, Any], Array] | None:
+        if not self.merge:
+            return None
+        begins = begin_runs(rows)
+        fibers, left = begins.nonzero()
+        right = end_runs(begins).nonzero()[1] + 1
+        fields = {"ptr": ends_of_fibers(begins), "right": right, **empty_scratch(self)}
+        return fields, rows[fibers, left]
+
+    def to_rows(
+        self, positions: int, shape: int, fields: Mapping[str, Any], below: Array | None, fill: Any
+    ) -> Array:
+        assert below is not None
+        right = fields["right"][: len(below)].astype(np.intp)
+        lengths = np.diff(right, prepend=0)
+        starts = fields["ptr"][:positions]
+        if shape:
+            lengths[starts] = right[starts]
+        return below.repeat(lengths, axis=0).reshape(positions, shape, *below.shape[1:])
 
     # -- the five functions -------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.interface.rows import are_stored, ends_of_fibers, fibers_of
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import TRUE, Expr, Load, Var
@@ -39,6 +40,7 @@ from finch_levels.common.compressed import bounds_of, find, pointers, steps, unf
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+    from finch_core.interface.rows import Array
     from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 
@@ -155,6 +157,19 @@ class SparseList(Format):
         start, stop = int(fields["ptr"][position]), int(fields["ptr"][position + 1])
         found = bisect_left(fields["idx"], index, start, stop)
         return found if found < stop and fields["idx"][found] == index else -1
+
+    def from_rows(self, rows: Array, fill: Any) -> tuple[dict[str, Any], Array]:
+        stored = are_stored(rows, fill)
+        fibers, indices = stored.nonzero()
+        return {"ptr": ends_of_fibers(stored), "idx": indices}, rows[fibers, indices]
+
+    def to_rows(
+        self, positions: int, shape: int, fields: Mapping[str, Any], below: Array | None, fill: Any
+    ) -> Array:
+        assert below is not None
+        rows = np.full((positions, shape, *below.shape[1:]), fill, below.dtype)
+        rows[fibers_of(fields["ptr"], positions), fields["idx"][: len(below)]] = below
+        return rows
 
     def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr:
         start, stop = bounds_of(ctx, fiber)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.interface.rows import are_stored, begin_runs, end_runs, ends_of_fibers, fibers_of
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
@@ -57,6 +58,7 @@ from finch_levels.common.runs import (
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+    from finch_core.interface.rows import Array
     from finch_core.interface.tensorlike import BoundLevel
 
 
@@ -135,6 +137,35 @@ class SparseRunList(Format):
         ptr = fields["ptr"][: positions + 1]
         check_indices("right", fields["right"], ptr, shape)
         check_starts(fields["left"], fields["right"], ptr)
+
+    def from_rows(self, rows: Array, fill: Any) -> tuple[dict[str, Any], Array] | None:
+        if not self.merge:
+            return None
+        new, stored = begin_runs(rows), are_stored(rows, fill)
+        begins, ends = new & stored, end_runs(new) & stored
+        fibers, left = begins.nonzero()
+        fields = {
+            "ptr": ends_of_fibers(begins),
+            "left": left,
+            "right": ends.nonzero()[1],
+            **empty_scratch(self),
+        }
+        return fields, rows[fibers, left]
+
+    def to_rows(
+        self, positions: int, shape: int, fields: Mapping[str, Any], below: Array | None, fill: Any
+    ) -> Array:
+        assert below is not None
+        rows = np.full((positions, shape, *below.shape[1:]), fill, below.dtype)
+        runs = len(below)
+        first = fields["left"][:runs].astype(np.intp)
+        lengths = fields["right"][:runs].astype(np.intp) + 1 - first
+        places = np.arange(int(lengths.sum())) + (first - (lengths.cumsum() - lengths)).repeat(
+            lengths
+        )
+        fibers = fibers_of(fields["ptr"], positions).repeat(lengths)
+        rows[fibers, places] = below.repeat(lengths, axis=0)
+        return rows
 
     # -- the five functions -------------------------------------------------------------
 

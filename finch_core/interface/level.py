@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from finch_core.interface.context import Context
     from finch_core.interface.looplet import Alternatives, Looplet
+    from finch_core.interface.rows import Array
     from finch_core.interface.tensorlike import BoundLevel, Fiber
     from finch_core.ir.expressions import Expr
     from finch_core.ir.operators import Operator
@@ -163,6 +164,28 @@ class Format(Storage, Abilities):
     def value_at(self, fields: Mapping[str, Any], position: int) -> Any:
         """The value of a leaf at a position, found in the buffers; None (also by default): it is
         read by a kernel."""
+        return None
+
+    def from_rows(self, rows: Array, fill: Any) -> tuple[dict[str, Any], Array] | None:
+        """The fields of a level whose fibers have the elements of ``rows``, an array of shape
+        ``(positions, shape, ...)`` whose further dimensions are those of the levels below; and the
+        subfibers that are stored, as the rows of the level below. Of a leaf: its fields for the
+        values ``rows``, and ``rows``.
+
+        The buffers are those that a kernel makes which writes every element that is not ``fill``;
+        their integers may be of any dtype. A few elements of an array are converted in this way;
+        None (also by default): by a kernel."""
+        return None
+
+    def to_rows(
+        self, positions: int, shape: int, fields: Mapping[str, Any], below: Array | None, fill: Any
+    ) -> Array | None:
+        """The fibers at ``positions`` as an array of shape ``(positions, shape, ...)``, given its
+        buffers (``fields``, as for ``sizes``) and the rows ``below``, of the subfibers that are
+        stored; of a leaf, its values: the inverse of ``from_rows``, in a new array, or in
+        ``below``'s memory.
+
+        Tensors of few elements become arrays in this way; None (also by default): by a kernel."""
         return None
 
     def is_stored(self, ctx: Context, fiber: Fiber) -> Expr:

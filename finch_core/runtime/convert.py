@@ -144,12 +144,16 @@ def kernel_of(function: Any) -> Any:
 
 
 def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
-    """``out[...] = fill; for i, j in _: if data[i, j] != fill: out[i, j] = data[i, j]``."""
+    """``out[...] = fill; for i, j in _: if data[i, j] != fill: out[i, j] = data[i, j]``; a fill
+    that is NaN equals NaNs, of real numbers."""
     indices = tuple(Index(f"i{k}") for k in range(ndim))
     value: Expr = Access("data", indices)
     body: Stmt = Update(Access("out", indices), None, value)
     if sieve:
-        body = Sieve(Call(prim.ne, (value, Literal(fill, dtype))), body)
+        stores: Expr = Call(prim.ne, (value, Literal(fill, dtype)))
+        if np.dtype(dtype).kind == "f" and fill != fill:
+            stores = Call(prim.not_, (Call(prim.isnan, (value,)),))
+        body = Sieve(stores, body)
     for index in reversed(indices):
         body = Loop(index, None, body)
     declare = Declare("out", Literal(fill, dtype))

@@ -1,5 +1,5 @@
-"""Tensors of dense levels around sorted lists, made of NumPy's arrays and read into them: no kernel
-is compiled for it."""
+"""Tensors of few elements, made of NumPy's arrays and read into them, and the coordinates of lists:
+no kernel is compiled for it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from finch_core.interface.plugins import when_plugins_change
+from finch_core.interface.rows import are_fills, without_fills
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.storage import TensorStorage
 from finch_core.runtime.tensor_records import MOST_FORMATS
@@ -20,8 +21,8 @@ worth its compilation for more."""
 
 
 def coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any] | None:
-    """``stored_coordinates`` of dense levels around sorted lists, from the buffers: no kernel is
-    compiled for it. None for other formats."""
+    """``stored_coordinates`` of dense levels around sorted lists or coordinates, from the buffers:
+    no kernel is compiled for it. None for other formats."""
     lists = _lists_of(tensor)
     if lists is None:
         return None
@@ -32,38 +33,45 @@ def coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any] 
     if dense > 1:
         coords = list(np.unravel_index(coords[0], shape[:dense]))
     for pointer, index in parts:
-        ends = arrays[pointer][: stored + 1].astype(np.intp, copy=False)
-        counts = ends[1:] - ends[:-1]
-        coords = [c.repeat(counts) for c in coords]
-        stored = int(ends[-1]) if ends.size else 0
+        if pointer is not None:
+            ends = arrays[pointer][: stored + 1].astype(np.intp, copy=False)
+            counts = ends[1:] - ends[:-1]
+            coords = [c.repeat(counts) for c in coords]
+            stored = int(ends[-1]) if ends.size else 0
         coords.append(arrays[index][:stored].astype(np.intp))
     return shape, coords, arrays[number][:stored].copy()
 
 
 def array_of_lists(tensor: Any) -> np.ndarray[Any, Any] | None:
-    """A dense array of the values of a tensor of lists; None for another, and where a kernel is
-    worth its compilation."""
-    if _lists_of(tensor) is None or not _are_few(tensor.signature, tensor.shape):
+    """A dense array of the values of a tensor; None where a level of it does not make rows, and
+    where a kernel is worth its compilation."""
+    if not _are_few(tensor.signature, tensor.shape):
         return None
-    shape, coords, values = coordinates_of_lists(tensor)  # type: ignore[misc]
+    found = coordinates_of_lists(tensor)
+    if found is None:
+        return _array_of_rows(tensor)
+    shape, coords, values = found
     array = np.full(shape, tensor.fill_value, values.dtype)
     array[tuple(coords)] = values
     return array
 
 
 def fields_from_array(out: TensorStorage, source: Any) -> list[dict[str, Any]] | None:
-    """The fields of each level of ``out``, dense levels around lists, with the elements of a dense
-    tensor of its dtype that are not its fill; None for other tensors, where the lists cannot hold
-    so many, and where a kernel is worth its compilation."""
-    lists = _lists_of(out)
-    if lists is None or not is_dense(source) or source.dtype != out.dtype:
+    """The fields of each level of ``out`` with the elements of a dense tensor of its dtype that are
+    not its fill; None where a level does not make them, where its indices cannot hold so many, and
+    where a kernel is worth its compilation."""
+    if not is_dense(source) or source.dtype != out.dtype or is_dense(out):
         return None
-    shape, dense = source.shape, lists[0]
+    shape = source.shape
     if not _are_few((out.signature, source.signature), shape):
         return None
     array = source.arrays[0][: math.prod(shape)].reshape(shape)
+    lists = _lists_of(out)
+    if lists is None or any(pointer is None for pointer, _ in lists[1]):
+        return _fields_from_rows(out, array)
+    dense = lists[0]
     array = array.reshape(math.prod(shape[:dense]), *shape[dense:]) if dense else array
-    where = (array != out.fill_value).nonzero()
+    where = (~are_fills(array, out.fill_value)).nonzero()
     values = array[where]
     if dense:
         levels = fields_below_rows(len(array), list(where), values)
@@ -76,6 +84,44 @@ def fields_from_array(out: TensorStorage, source: Any) -> list[dict[str, Any]] |
                 return None
             level[name] = level[name].astype(dtype, copy=False)
     return [{}] * dense + levels
+
+
+def _array_of_rows(tensor: Any) -> np.ndarray[Any, Any] | None:
+    """``array_of_lists`` of tensors whose levels have ``to_rows``."""
+    rows: np.ndarray[Any, Any] | None = None
+    levels = list(tensor.levels())
+    for k, (level, positions, _, _) in reversed(list(enumerate(levels))):
+        n = 0 if level.is_leaf else tensor.shape[k]
+        rows = level.to_rows(positions, n, tensor.fields(k), rows, tensor.fill_value)
+        if rows is None:
+            return None
+    return None if rows is None else rows.reshape(tensor.shape).copy()
+
+
+def _fields_from_rows(out: TensorStorage, array: Any) -> list[dict[str, Any]] | None:
+    """``fields_from_array`` of tensors whose levels have ``from_rows``."""
+    if array.dtype.kind not in "biufc" or math.prod(array.shape) == 0:
+        return None
+    fill = array.dtype.type(out.fill_value)
+    rows = array.reshape(1, *array.shape)
+    if not all(level.stores_fill or level.is_leaf for level in out.format.levels()):
+        rows = without_fills(rows, fill)
+    found = []
+    for level, parts in zip(out.format.levels(), out.layout.fields, strict=True):
+        made = level.from_rows(rows, fill)
+        if made is None:
+            return None
+        fields, below = made
+        most = 0 if level.is_leaf else max(rows.shape[1], len(below))
+        for name, part in parts.items():
+            dtype = part.field.dtype
+            if dtype.kind in "iu" and part.field.is_buffer and not level.is_leaf:
+                if most > np.iinfo(dtype).max:
+                    return None
+                fields[name] = fields[name].astype(dtype, copy=False)
+        found.append(fields)
+        rows = below
+    return found
 
 
 def _are_few(key: Any, shape: tuple[int, ...]) -> bool:
@@ -101,9 +147,10 @@ def is_dense(tensor: Any) -> bool:
     return layouts == ["dense"] * tensor.ndim + ["values"]
 
 
-Lists = tuple[int, Sequence[tuple[int, int]], int]
+Lists = tuple[int, Sequence[tuple[int | None, int]], int]
 """How many levels are dense, the numbers of the buffers of each list inside of them (where its
-fibers end, and indices), and that of the values."""
+fibers end, None if an entry has an index in the level above, too; and indices), and that of the
+values."""
 _lists: dict[Any, Lists | None] = {}
 when_plugins_change(_lists.clear)
 
@@ -125,9 +172,13 @@ def _new_lists(tensor: TensorStorage) -> Lists | None:
     *layouts, leaf = [getattr(level, "layout", "") for level in tensor.format.levels()]
     dense = next((k for k, layout in enumerate(layouts) if layout != "dense"), len(layouts))
     inner = tensor.layout.fields[dense:-1]
-    if leaf != "values" or not inner or set(layouts[dense:]) != {"compressed"}:
+    if leaf != "values" or not inner or set(layouts[dense:]) - {"compressed", "coordinates"}:
         return None
-    parts = [(fields["ptr"].number, fields["idx"].number) for fields in inner]
+    ends = [fields.get("ptr") for fields in inner]
+    parts = [
+        (None if ptr is None else ptr.number, fields["idx"].number)
+        for ptr, fields in zip(ends, inner, strict=True)
+    ]
     return dense, parts, tensor.layout.fields[-1]["val"].number
 
 

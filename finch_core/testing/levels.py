@@ -15,7 +15,8 @@ from finch_core.errors import FormatError
 from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
-from finch_core.runtime.convert import convert_into
+from finch_core.runtime.convert import asarray, convert_into
+from finch_core.runtime.lists import fields_from_array
 from finch_core.runtime.tensor import Tensor
 from finch_core.testing import programs
 from finch_core.testing.arrays import DTYPES, INDEX_DTYPES, KINDS, Array, array
@@ -39,6 +40,7 @@ from finch_core.testing.running import (
     FULL,
     RunsOnBackends,
     backend_names,
+    by_kernels,
     on,
     share_of_pairs,
     using,
@@ -108,12 +110,21 @@ class LevelSuite(
         return admit(format, data, self.limits)
 
     def round_trip(self, format: Format, data: Array) -> Tensor:
-        """Make a tensor of ``data``, check that it has the same values, and return it."""
+        """Make a tensor of ``data``, check that it has the same values, and return it: by a kernel,
+        and without one, which is to give the same buffers."""
         data = self.admitted(format, data)
-        tensor = Tensor(format, data)
+        with by_kernels():
+            tensor = Tensor(format, data)
+            equal(tensor.to_numpy(), data, format)
         assert tensor.shape == data.shape
         assert tensor.dtype == data.dtype
         equal(tensor.to_numpy(), data, format)
+        same = Tensor(format)
+        fields = fields_from_array(same, asarray(data))
+        if fields is not None:
+            same.set_fields(data.shape, fields)
+            for name, buffer in tensor.buffers.items():
+                equal(same.buffers[name], buffer, f"{name}, from_rows of {format}")
         return tensor
 
     def empty(self, format: Format) -> None:
@@ -381,7 +392,7 @@ class LevelSuite(
             equal(out, a.to_numpy()[where], a.format)
 
 
-def equal(found: Any, expected: Array, format: Format) -> None:
+def equal(found: Any, expected: Array, format: Format | str) -> None:
     """Raise ``AssertionError`` unless two arrays have equal values, dtypes and shapes."""
     np.testing.assert_array_equal(found, expected, strict=True, err_msg=str(format))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from finch_core.runtime import lists
 from finch_core.runtime.backends import VARIABLE, backend
 from finch_core.runtime.kernel import Kernel, kernel
 
@@ -63,6 +64,16 @@ def using(backend: str | None) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
+@contextlib.contextmanager
+def by_kernels() -> Iterator[None]:
+    """A context in which kernels convert tensors of few elements, too."""
+    most, lists.MOST = lists.MOST, 0
+    try:
+        yield
+    finally:
+        lists.MOST = most
+
+
 class RunsOnBackends:
     """A suite whose tests take ``backend``: all that they run, conversions for comparison too, runs
     on it. What an author's level does wrong ends in a message of the interpreter's, not in a
@@ -75,4 +86,4 @@ class RunsOnBackends:
             yield
 
 
-__all__ = ["FULL", "Function", "backend_names", "on", "share_of_pairs", "using"]
+__all__ = ["FULL", "Function", "backend_names", "by_kernels", "on", "share_of_pairs", "using"]

@@ -11,7 +11,7 @@ import pytest
 from finch_core import Tensor
 from finch_core.errors import IndexOverflow
 from finch_core.runtime import convert, lists
-from finch_levels import Dense, Element, SparseByteMap, SparseList
+from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList, SparseRunList
 
 VALUES = {
     "float": ([0.0, 1.5, -0.0, np.nan, np.inf], 0.0),
@@ -52,6 +52,61 @@ def test_they_are_as_kernels_make_them(kind, ndim, monkeypatch):
                 np.testing.assert_array_equal(made.buffers[name], buffer, strict=True)
             np.testing.assert_array_equal(made.to_numpy(), back, strict=True)
             assert not np.shares_memory(made.to_numpy(), made.buffers[f"{ndim}_val"])
+
+
+LEVELS = (Dense, SparseList, SparseRunList, RunList)
+
+
+@pytest.mark.parametrize(
+    ("kind", "levels"),
+    [
+        *itertools.product(VALUES, [(SparseRunList,), (RunList,)]),
+        *(("float", levels) for levels in itertools.product(LEVELS, repeat=2)),
+    ],
+)
+def test_runs_are_as_kernels_make_them(kind, levels, monkeypatch):
+    choices, fill = VALUES[kind]
+    rng = np.random.default_rng(len(levels))
+    format: Any = Element(fill)
+    for level in levels:
+        format = level(format) if level is Dense else level(format, index=np.int32)
+    for shape in (
+        (0,) * len(levels),
+        (1,) * len(levels),
+        (6,) * len(levels),
+        (2, 7)[-len(levels) :],
+    ):
+        data = rng.choice(np.array(choices, np.asarray(fill).dtype), shape)
+        data[..., 1:3], data[1:3] = data[..., 0:1], data[:1]
+        convert._copying.clear()
+        made = Tensor(format, data)
+        with monkeypatch.context() as patch:
+            patch.setattr(lists, "MOST", 0)
+            wanted = Tensor(format, data)
+            back = made.to_numpy()
+        for name, buffer in wanted.buffers.items():
+            np.testing.assert_array_equal(made.buffers[name], buffer, strict=True)
+        np.testing.assert_array_equal(made.to_numpy(), back, strict=True)
+        np.testing.assert_array_equal(np.signbit(made.to_numpy().real), np.signbit(back.real))
+
+
+def test_nested_runs_need_no_kernel(monkeypatch):
+    def fails(*args):
+        raise AssertionError("a kernel is compiled")
+
+    monkeypatch.setattr(convert, "_copying_kernel", fails)
+    data = np.zeros((4, 5, 6))
+    data[1:3], data[:, 2] = 2.5, 1
+    for levels in itertools.product((SparseRunList, RunList), repeat=3):
+        format: Any = Element(0.0)
+        for level in levels:
+            format = level(format)
+        np.testing.assert_array_equal(Tensor(format, data).to_numpy(), data)
+
+
+def test_runs_that_are_not_merged_have_kernels():
+    tensor, data = Tensor(SparseRunList(Element(0.0), merge=False)), convert.asarray(np.ones(3))
+    assert lists.fields_from_array(tensor, data) is None
 
 
 def test_they_share_nothing_with_the_array():
