@@ -112,6 +112,8 @@ class Power(Elementwise):
                 f"an integer to a negative power is not an integer: give {found}, or cast x to a "
                 "dtype of floats"
             )
+        if isinstance(exponent, NUMBERS) and exponent == 2 and _keeps_dtype(base, exponent):
+            return FUNCTIONS["square"](*args[:1])
         if dtype_of(base).kind == dtype_of(exponent).kind == "b":
             return super().__call__(*map(_number_of_bools, args))
         return super().__call__(*args)
@@ -126,6 +128,14 @@ def _is_negative(exponent: Any) -> bool:
     from finch_array.reductions import min as least
 
     return bool(least(exponent) < 0)
+
+
+def _keeps_dtype(base: Any, exponent: Any) -> bool:
+    """Whether a power of an array has its dtype, so that that of 2 is its square, as in NumPy."""
+    if isinstance(base, NUMBERS) or dtype_of(base).kind not in "iufc":
+        return False
+    kind = type(exponent) if type(exponent) in (int, float) else dtype_of(exponent)
+    return bool(np.power.resolve_dtypes((base.dtype, kind, None))[-1] == base.dtype)
 
 
 def _are_whole(*operands: Any) -> bool:

@@ -376,9 +376,11 @@ def true_places(mask: Any) -> list[Any]:
     """The coordinates at which an array is true, or not 0, in row-major order."""
     if is_dense(mask) or mask.fill_value:
         return list(np.nonzero(mask.to_numpy()))
-    _, coords, values = coordinates(mask)
-    (chosen,) = values.nonzero()
-    coords = [c[chosen] for c in coords]
+    _, coords, values = coordinates(mask, shared=True)
+    if np.count_nonzero(values) < len(values):
+        (chosen,) = values.nonzero()
+        coords = [c[chosen] for c in coords]
+    coords = [c.astype(np.intp) for c in coords]
     if mask.__class__ is Tensor:  # otherwise they may be in another order
         return coords
     order = np.lexsort(coords[::-1])

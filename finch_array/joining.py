@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from finch_array import programs, structures
-from finch_array.listed import WIDTHS, are_few, widened
+from finch_array.listed import WIDTHS, widened
 from finch_array.operands import MOST, is_dense, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.ready import warn_if_dense
 from finch_array.requests import letters
 from finch_array.run import as_seen, reordered, sorted_tensor
+from finch_array.worth import are_few
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.structure import Pieces

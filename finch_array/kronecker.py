@@ -10,13 +10,14 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array import programs, structures
-from finch_array.listed import are_few, dense_above_lists, listed
+from finch_array.listed import dense_above_lists, listed
 from finch_array.manipulation import check_size, expand_dims, reshape
 from finch_array.operands import MOST, entries, has_gaps
 from finch_array.plans import Plan
 from finch_array.reductions import array_operand
 from finch_array.requests import Indices, letters
 from finch_array.run import coordinates, is_short, order_of, sorted_tensor
+from finch_array.worth import are_few
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change

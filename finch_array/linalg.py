@@ -33,9 +33,9 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
         return array_of(np.ascontiguousarray(np.diagonal(array.to_numpy(), offset, -2, -1)))
     if moves_in_pieces(array):
         return taking.diagonal(array, offset, length)
-    shape, coords, values = coordinates(array)
+    shape, coords, values = coordinates(array, shared=True)
     rows, columns = coords[-2:]
-    (on,) = (columns - rows == offset).nonzero()
+    (on,) = (columns == (rows + offset if offset else rows)).nonzero()
     kept = [c[on] for c in coords[:-2]]
     kept.append((rows if offset >= 0 else columns)[on])
     return sorted_tensor(

@@ -15,28 +15,9 @@ from finch_core.records import evolve
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.tensor import Tensor
 
-CALL, WORTH = 1 << 10, 1 << 18
-"""A kernel is compiled for calls of one kind that have taken ``WORTH`` elements together; each
-counts for ``CALL`` more, as NumPy's functions take as long to begin."""
 MOST = 4096
 WIDTHS = ("index", "pointer")
 """The parameters of levels that say how wide their indices and positions are."""
-
-
-def are_few(key: Any, count: int) -> bool:
-    """Whether all calls of this kind, and one of so many elements, have taken few elements."""
-    if len(_done) >= MOST:
-        _done.clear()
-    total = _done[key] = _done.get(key, 0) + count + CALL
-    return total <= WORTH
-
-
-def are_many(key: Any) -> bool:
-    """Whether calls of this kind have taken many elements before."""
-    return _done.get(key, 0) > WORTH
-
-
-_done: dict[Any, int] = {}
 
 
 def dense_above_lists(format: Format) -> int | None:
@@ -105,4 +86,4 @@ def widened(format: Any) -> Any:
     return evolve(format, lvl=widened(format.child), **wide)
 
 
-__all__ = ["WIDTHS", "are_few", "are_many", "dense_above_lists", "listed", "widened"]
+__all__ = ["WIDTHS", "dense_above_lists", "listed", "widened"]

@@ -21,12 +21,14 @@ from finch_array.joining import (
     tiled,
 )
 from finch_array.leaves import relabelled
-from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, settled, stored
+from finch_array.listed import dense_above_lists, listed
+from finch_array.operands import array_of, entries, has_gaps, is_dense, is_lazy, settled, stored
 from finch_array.points import joined_points, tiled_coordinates, tiled_points
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_array.runs import has_runs, reshaped, runs_of, stretched
 from finch_array.units import with_units
+from finch_array.worth import are_few
 from finch_array.written_plans import again, told
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
@@ -384,6 +386,11 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
     if len(by) == array.ndim and moves_in_pieces(array):
         return rolled(array, by) if any(by) else fn.copied(array)
+    format = array.format if array.__class__ is Tensor else None
+    if axis is None or format is None or dense_above_lists(format) is None:
+        format = None
+    elif not are_few(("roll", array.signature), entries(array)):
+        return _rolled_lists(array, by)
     shape, coords, values = coordinates(array)
     if axis is None:
         check_size(shape)
@@ -391,7 +398,21 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
         coords = list(unraveled(_rolled(places, by[0], math.prod(shape)), shape))
     else:
         coords = [_rolled(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)]
+    if format is not None:
+        return listed(format, shape, coords, values)
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
+
+
+def _rolled_lists(array: Any, by: Sequence[int]) -> Any:
+    """``array`` with its elements moved so far along each dimension, as two pieces."""
+    found = array
+    for place, k in enumerate(by):
+        first = -k % max(1, array.shape[place])
+        if first:
+            before = (slice(None),) * place
+            pieces = [found[(*before, slice(first, None))], found[(*before, slice(first))]]
+            found = concat(pieces, axis=place)
+    return fn.copied(array) if found is array else found
 
 
 def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:

@@ -143,12 +143,26 @@ def _cost(
     late = stored[appends(loops, stored) :]
     if forced and late:
         return float("inf")
-    update = 1.0
+    cost = sum(steps) + steps[-1] if steps else 1.0
     if not all(name in full for name in late):
-        update = SCATTER if dense or len(late) == 1 else HASHED
-    cost = sum(steps) + steps[-1] * update if steps else 1.0
+        jumps = _jumps(steps, loops, out, full) if dense else steps[-1]
+        cost += jumps * ((SCATTER if dense or len(late) == 1 else HASHED) - 1.0)
     cost += COPY * sum(terms[k].entries for k in copied)
     return cost * (1.0 if stored == list(out) else 1.01)
+
+
+def _jumps(
+    steps: Sequence[float], loops: Sequence[str], out: Sequence[str], full: Container[str]
+) -> float:
+    """How many rows of a dense result are updated in no order: the innermost loops run along its
+    last dimensions, where that is so, without gaps."""
+    inner = 0
+    while inner < min(len(loops), len(out)) - 1:
+        name = loops[-1 - inner]
+        if name != out[-1 - inner] or name not in full:
+            break
+        inner += 1
+    return steps[-1 - inner]
 
 
 def _steps(terms: Sequence[Term], sizes: Mapping[str, float], loops: Sequence[str]) -> list[float]:

@@ -17,11 +17,15 @@ from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, s
 from finch_array.programs import ROOM
 from finch_array.ready import Ready, warn_taken_apart
 from finch_array.requests import Request, letters
+from finch_array.transposing import transposed_fields
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.records import evolve
+from finch_core.runtime.backends import compiles
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
-from finch_core.runtime.convert import compressed_tensor, stored_coordinates
+from finch_core.runtime.convert import compressed_tensor, kernel_of, stored_coordinates
+from finch_core.runtime.counting_sort import counted_order
+from finch_core.runtime.sorting import increases
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers.swizzle import SwizzleTensor
 
@@ -234,6 +238,12 @@ _IN_ORDER = [tuple(range(n)) for n in range(65)]
 def reordered(source: Any, order: Sequence[int]) -> Tensor:
     """A sparse copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted. It has
     narrow indices where ``source`` has, and then often the kernel of one that is not copied."""
+    counted = transposed_fields(source, order)
+    if counted is not None:
+        (n, m), (starts, rows, values) = source.shape, counted
+        index = _index_of((source,), (n, m), len(values))
+        columns = {"ptr": starts, "idx": rows if index is np.int32 else rows.astype(np.intp)}
+        return compressed_tensor((m, n), [{}, columns, {"val": values}], source.fill_value, index)
     shape, coords, values = coordinates(source)
     return sorted_tensor(
         tuple(shape[p] for p in order), [coords[p] for p in order], values, source.fill_value,
@@ -271,22 +281,22 @@ _narrow: dict[Any, bool] = {}
 _NARROW = np.dtype(np.int32)
 
 
-def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:
+def coordinates(array: Any, shared: bool = False) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the stored indices by dimension and the values of an array, sorted unless a
     wrapper permutes its dimensions. Elements equal to the fill that only pad a format are left
-    out.
+    out. ``shared``: they are only read, and may be the array's own memory, in its dtypes.
 
     Runs are taken apart into elements: of more than ``LARGE``, it gives a ``PerformanceWarning``.
     """
     if array.__class__ is Tensor:
-        found = stored_coordinates(array)
+        found = stored_coordinates(array, shared)
         warn_taken_apart(array, len(found[2]))
         return found
     inner = stored(array)
     source = inner.source
     if not isinstance(source, Tensor):
         source = materialised(source)
-    shape, coords, values = stored_coordinates(source)
+    shape, coords, values = stored_coordinates(source, shared)
     warn_taken_apart(source, len(values))
     back = [inner.axes.index(k) for k in range(array.ndim)]
     return tuple([shape[b] for b in back]), [coords[b] for b in back], values
@@ -331,22 +341,29 @@ SPARE = 64
 
 def order_of(shape: Any, coords: Any) -> Any:
     """The permutation that sorts coordinates; None if they are sorted."""
+    count = len(coords[0])
+    if count <= FEW:
+        if math.prod(shape) > _MOST_PLACES:
+            return np.lexsort(coords[::-1])
+        place = np.ravel_multi_index(tuple(coords), shape)
+        return None if _rises(place) else place.argsort(kind="stable")
+    if increases(coords, weakly=True):
+        return None
+    for m in range(1, len(shape)):  # what was sorted by the last dimensions, such as a transpose
+        if increases(coords[m:], weakly=True):
+            shape, coords = shape[:m], coords[:m]
+            break
+    if count > COUNTED and max(shape) <= 2 * count and compiles():
+        return counted_order(shape, coords, kernel_of)
     if math.prod(shape) > _MOST_PLACES:
         return np.lexsort(coords[::-1])
-    place = np.ravel_multi_index(tuple(coords), shape)
-    if _rises(place):
-        return None
-    if len(place) <= FEW:
-        return place.argsort(kind="stable")
-    for m in range(1, len(shape)):  # what was sorted by the last dimensions, such as a transpose
-        if _rises(np.ravel_multi_index(tuple(coords[m:]), shape[m:])):
-            shape, place = shape[:m], np.ravel_multi_index(tuple(coords[:m]), shape[:m])
-            break
-    return sorting_order(place, math.prod(shape))
+    return sorting_order(np.ravel_multi_index(tuple(coords), shape), math.prod(shape))
 
 
 FEW = 1 << 10
 """So many numbers are sorted by comparing them."""
+COUNTED = 1 << 18
+"""More coordinates are sorted by kernels that count them."""
 _MOST_PLACES = int(np.iinfo(np.intp).max)
 
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from finch_array import programs, structures
 from finch_array.joining import LARGE, has_structure, is_deep
-from finch_array.listed import are_few, dense_above_lists, listed
+from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import MOST, array_of, entries, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
 from finch_array.run import FEW, as_seen, coordinates, materialised, sorting_order
+from finch_array.worth import are_few
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change

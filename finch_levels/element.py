@@ -51,7 +51,7 @@ class Element(ValueLeaf):
         return value if self.type.names is None else value.copy()
 
     def from_rows(self, rows: Array, fill: Any) -> tuple[dict[str, Any], Array]:
-        return {"val": np.ascontiguousarray(rows)}, rows
+        return {"val": rows}, rows
 
     def to_rows(
         self, positions: int, shape: int, fields: Mapping[str, Any], below: Array | None, fill: Any

@@ -292,10 +292,11 @@ def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     return shape, list(coords), values
 
 
-def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
+def stored_coordinates(tensor: Any, shared: bool = False) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the stored indices (one array for each dimension, sorted) and the stored values of
-    a tensor; of formats that store ranges of indices, elements equal to the fill are left out."""
-    found = coordinates_of_lists(tensor)
+    a tensor; of formats that store ranges of indices, elements equal to the fill are left out.
+    ``shared``: they are only read, and may be the tensor's own memory, in its dtypes."""
+    found = coordinates_of_lists(tensor, shared)
     if found is not None:
         return found
     coords: list[Any] = []

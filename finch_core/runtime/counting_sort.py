@@ -6,7 +6,7 @@ dimensions: functions that kernels are made of, and what runs these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,22 @@ def _by_rows(places, starts, rows, values, columns_out, values_out):
             columns_out[q] = j
             values_out[q] = values[p]
             places[rows[p]] = q + 1
+
+
+def _first_order(places, keys, order):
+    """The order of ``keys``; ``places`` are where the next of each key goes."""
+    for p in _:
+        q = places[keys[p]]
+        order[q] = p
+        places[keys[p]] = q + 1
+
+
+def _next_order(places, keys, before, order):
+    """The order ``before`` of coordinates, sorted by ``keys``."""
+    for p in _:
+        q = places[keys[before[p]]]
+        order[q] = before[p]
+        places[keys[before[p]]] = q + 1
 
 
 def _count_repeated(found, starts, columns):
@@ -78,6 +94,32 @@ def _starts(compiled: Compiled, keys: Array, count: int) -> Array:
     ends = np.zeros(count + 1, np.intp)
     compiled(_count)(ends, keys)
     return np.cumsum(ends, out=ends)
+
+
+def counted_order(shape: Sequence[int], coords: Sequence[Array], compiled: Compiled) -> Array:
+    """The permutation that sorts coordinates, equal ones in their order: the last dimension first,
+    each in time that is linear in its length and in their number."""
+    order: Any = None
+    for keys, n in zip(coords[::-1], shape[::-1], strict=True):
+        places, before = _starts(compiled, keys, n)[:-1].copy(), order
+        order = np.empty(len(keys), np.intp)
+        if before is None:
+            compiled(_first_order)(places, keys, order)
+        else:
+            compiled(_next_order)(places, keys, before, order)
+    return np.arange(0) if order is None else order
+
+
+def transposed_rows(
+    pointers: Array, indices: Array, values: Array, count: int, compiled: Compiled
+) -> Rows:
+    """Where each of ``count`` columns begins, of a matrix in rows that begin at ``pointers``, and
+    the rows, of the dtype of ``indices``, and values of their entries in order. ``compiled`` gives
+    the kernel of a function of this module."""
+    starts = _starts(compiled, indices, count)
+    rows, found = np.empty_like(indices), np.empty_like(values)
+    compiled(_by_rows)(starts[:-1].copy(), pointers, indices, values, rows, found)
+    return starts, rows, found
 
 
 def sorted_rows(

@@ -20,9 +20,12 @@ MOST = 1 << 20
 worth its compilation for more."""
 
 
-def coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any] | None:
+def coordinates_of_lists(
+    tensor: Any, shared: bool = False
+) -> tuple[tuple[int, ...], list[Any], Any] | None:
     """``stored_coordinates`` of dense levels around sorted lists or coordinates, from the buffers:
-    no kernel is compiled for it. None for other formats."""
+    no kernel is compiled for it. ``shared``: the last indices, of the dtype of their buffer, and
+    the values are the tensor's own memory. None for other formats."""
     lists = _lists_of(tensor)
     if lists is None:
         return None
@@ -38,8 +41,11 @@ def coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any] 
             counts = ends[1:] - ends[:-1]
             coords = [c.repeat(counts) for c in coords]
             stored = int(ends[-1]) if ends.size else 0
-        coords.append(arrays[index][:stored].astype(np.intp))
-    return shape, coords, arrays[number][:stored].copy()
+        coords.append(arrays[index][:stored])
+        if not shared or index != parts[-1][1]:
+            coords[-1] = coords[-1].astype(np.intp)
+    values = arrays[number][:stored]
+    return shape, coords, values if shared else values.copy()
 
 
 def array_of_lists(tensor: Any) -> np.ndarray[Any, Any] | None:
@@ -115,10 +121,10 @@ def _fields_from_rows(out: TensorStorage, array: Any) -> list[dict[str, Any]] | 
         most = 0 if level.is_leaf else max(rows.shape[1], len(below))
         for name, part in parts.items():
             dtype = part.field.dtype
-            if dtype.kind in "iu" and part.field.is_buffer and not level.is_leaf:
-                if most > np.iinfo(dtype).max:
+            if part.field.is_buffer:
+                if dtype.kind in "iu" and not level.is_leaf and most > np.iinfo(dtype).max:
                     return None
-                fields[name] = fields[name].astype(dtype, copy=False)
+                fields[name] = np.ascontiguousarray(fields[name], dtype)
         found.append(fields)
         rows = below
     return found

@@ -30,7 +30,7 @@ def sorted_coordinates(
 ) -> tuple[list[Any], Any]:
     """Sorted coordinates and their values; duplicates are added. ``compiled`` gives the kernel of a
     function: many entries of a matrix are sorted by one."""
-    if not coords or _increases(coords):
+    if not coords or increases(coords):
         return coords, values
     if compiled is not None and len(coords) == 2 and _are_many(shape, len(values)) and compiles():
         pointers, columns, values = _counted(shape, [*coords, values], compiled, _added_rows)
@@ -46,7 +46,7 @@ def sorting(shape: tuple[int, ...], coords: list[Any], compiled: Compiled | None
     ``sorted_coordinates``."""
     count = len(coords[0])
     if count >= MANY:
-        if _increases(coords, weakly=True):
+        if increases(coords, weakly=True):
             return np.arange(count)
         if compiled is not None and len(coords) == 2 and _are_many(shape, count) and compiles():
             return _counted(shape, [*coords, np.arange(count)], compiled, _as_they_are)[2]
@@ -120,7 +120,7 @@ def _added(values: Any, starts: Any) -> Any:
     return found
 
 
-def _increases(coords: list[Any], weakly: bool = False) -> bool:
+def increases(coords: list[Any], weakly: bool = False) -> bool:
     """Whether coordinates are sorted and unique; ``weakly``: whether they are sorted."""
     return all(
         _part_increases([coord[start : start + PART + 1] for coord in coords], weakly)
@@ -157,7 +157,7 @@ def csr_buffers(
     if shape[1] > room[0] or count > room[1] or given[2].dtype != format.dtype:
         return None
     parts = given if owned else list(given)
-    if _increases(parts[:2]):
+    if increases(parts[:2]):
         kept = parts if owned else [part.copy() for part in parts]
         rows = _pointers(kept[0], shape[0]), kept[1], kept[2]
     elif _are_many(shape, count) and compiles():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from array_support import data, fa, same, tensor
 
-from finch_array import joining, listed, programs, written_plans
+from finch_array import joining, listed, programs, worth, written_plans
 from finch_array.operands import stored
 from finch_core import Tensor
 from finch_core.errors import IndexOverflow
@@ -70,7 +70,7 @@ FUNCTIONS = {
 
 
 def forget():
-    for table in (listed._done, written_plans._known, written_plans._calls):
+    for table in (worth._done, written_plans._known, written_plans._calls):
         table.clear()
 
 
@@ -88,7 +88,7 @@ def both(name, A, B, a, b, monkeypatch):
     few = FUNCTIONS[name](fa, A, B)
     same(few, wanted)
     forget()
-    monkeypatch.setattr(listed, "WORTH", -1)
+    monkeypatch.setattr(worth, "WORTH", -1)
     for _ in range(2):  # by a plan, and by what is remembered of the call
         many = FUNCTIONS[name](fa, A, B)
         same(many, wanted)
@@ -138,7 +138,7 @@ def test_vectors_and_deep_lists(monkeypatch):
     for kernels in (False, True):
         forget()
         if kernels:
-            monkeypatch.setattr(listed, "WORTH", -1)
+            monkeypatch.setattr(worth, "WORTH", -1)
             monkeypatch.setattr(joining, "LARGE", -1)
         v = data((7,))
         V = Tensor(SparseList(Element(0.0)), v)
@@ -170,18 +170,18 @@ def test_dtypes_of_operands_differ(monkeypatch):
 def test_kernels_are_compiled_for_many_elements():
     forget()
     key = "a kind of calls"
-    assert listed.are_few(key, listed.WORTH // 2)
-    assert not listed.are_many(key)
-    assert not listed.are_few(key, listed.WORTH // 2)
-    assert listed.are_many(key)
-    assert not listed.are_few("another", listed.WORTH)
+    assert worth.are_few(key, worth.WORTH // 2)
+    assert not worth.are_many(key)
+    assert not worth.are_few(key, worth.WORTH // 2)
+    assert worth.are_many(key)
+    assert not worth.are_few("another", worth.WORTH)
     forget()
 
 
 @pytest.mark.parametrize("worth", [-1, 1 << 18])
 def test_indices_that_do_not_fit_have_64_bits(worth, monkeypatch):
     forget()
-    monkeypatch.setattr(listed, "WORTH", worth)
+    monkeypatch.setattr(worth, "WORTH", most)
     narrow = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
     most = 2**31 - 1
     A = fa.zeros((2, most), format=narrow)
@@ -197,7 +197,7 @@ def test_indices_that_do_not_fit_have_64_bits(worth, monkeypatch):
 
 
 def test_remembered_calls_tell_operands_apart(monkeypatch):
-    monkeypatch.setattr(listed, "WORTH", -1)
+    monkeypatch.setattr(worth, "WORTH", -1)
     forget()
     A, a = made_of("rows", (4, 5))
     B, b = made_of("rows", (4, 5), seed=1)
@@ -217,9 +217,9 @@ def test_remembered_calls_tell_operands_apart(monkeypatch):
 
 
 def test_products_that_are_0_are_not_stored(monkeypatch):
-    for worth in (1 << 18, -1):
+    for most in (1 << 18, -1):
         forget()
-        monkeypatch.setattr(listed, "WORTH", worth)
+        monkeypatch.setattr(worth, "WORTH", most)
         A = tensor(np.array([[1e-300, 2.0], [0.0, np.inf]]), FORMATS["rows"])
         found = fa.kron(A, A)
         assert found.nnz == 8
@@ -229,7 +229,7 @@ def test_products_that_are_0_are_not_stored(monkeypatch):
 
 
 def test_long_dimensions_take_no_memory_for_what_is_not_stored(monkeypatch):
-    monkeypatch.setattr(listed, "WORTH", -1)
+    monkeypatch.setattr(worth, "WORTH", -1)
     forget()
     n = 10**9
     A = fa.zeros((2, n), format=Dense(SparseList(Element(0.0))))
@@ -248,7 +248,7 @@ def test_long_dimensions_take_no_memory_for_what_is_not_stored(monkeypatch):
 
 
 def test_results_of_more_columns_than_a_byte_map_has_room_for(monkeypatch):
-    monkeypatch.setattr(listed, "WORTH", -1)
+    monkeypatch.setattr(worth, "WORTH", -1)
     monkeypatch.setattr(programs, "ROOM", 4)
     forget()
     written_plans._plans.clear()

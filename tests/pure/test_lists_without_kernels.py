@@ -69,7 +69,7 @@ def test_runs_are_as_kernels_make_them(kind, levels, monkeypatch):
     rng = np.random.default_rng(len(levels))
     format: Any = Element(fill)
     for level in levels:
-        format = level(format) if level is Dense else level(format, index=np.int32)
+        format = level(format)
     for shape in (
         (0,) * len(levels),
         (1,) * len(levels),

@@ -1,0 +1,29 @@
+"""When kernels are worth their compilation: counts of the elements that calls of a kind took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CALL, WORTH = 1 << 10, 1 << 18
+"""A kernel is compiled for calls of one kind that have taken ``WORTH`` elements together; each
+counts for ``CALL`` more, as NumPy's functions take as long to begin."""
+MOST = 4096
+
+
+def are_few(key: Any, count: int) -> bool:
+    """Whether all calls of this kind, and one of so many elements, have taken few elements."""
+    if len(_done) >= MOST:
+        _done.clear()
+    total = _done[key] = _done.get(key, 0) + count + CALL
+    return total <= WORTH
+
+
+def are_many(key: Any) -> bool:
+    """Whether calls of this kind have taken many elements before."""
+    return _done.get(key, 0) > WORTH
+
+
+_done: dict[Any, int] = {}
+
+
+__all__ = ["are_few", "are_many"]

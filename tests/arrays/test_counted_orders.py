@@ -1,0 +1,136 @@
+"""Many coordinates are sorted, and matrices transposed, by kernels that count: as NumPy does it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import finch_array as fa
+from finch_array import orders, run, transposing, worth
+from finch_core import Tensor
+from finch_levels import Dense, Element, SparseCOO, SparseList
+
+SHAPES = [(0, 3), (3, 0), (1, 1), (1, 7), (7, 1), (5, 9), (40, 3)]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    monkeypatch.setattr(run, "COUNTED", -1)
+    monkeypatch.setattr(run, "FEW", -1)
+    monkeypatch.setattr(worth, "WORTH", -1)
+
+
+def data(shape, dtype=float, seed=0, part=0.5):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(shape) < part, rng.integers(1, 100, shape), 0).astype(dtype)
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_orders_are_stable(ndim):
+    rng = np.random.default_rng(ndim)
+    for shape in itertools.product((1, 2, 50), repeat=ndim):
+        coords = [rng.integers(0, n, 60) for n in shape]
+        order = run.order_of(shape, coords)
+        wanted = np.lexsort(coords[::-1])
+        assert np.array_equal(np.arange(60) if order is None else order, wanted)
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float64, np.int8, np.complex64, np.bool_])
+def test_transposes_are_counted(index, dtype, monkeypatch):
+    made = []
+    counts = transposing.transposed_rows
+    monkeypatch.setattr(
+        transposing, "transposed_rows", lambda *args: made.append(args) or counts(*args)
+    )
+    for shape in SHAPES:
+        x = data(shape, dtype)
+        A = Tensor(Dense(SparseList(Element(dtype(0)), index=index, pointer=index)), x)
+        B = run.reordered(A, (1, 0))
+        np.testing.assert_array_equal(B.to_numpy(), x.T, strict=True)
+        assert not any(np.shares_memory(a, b) for a in A.arrays for b in B.arrays)
+        C = A.T | A.T if dtype is np.bool_ else A.T + A.T
+        np.testing.assert_array_equal(C.to_numpy(), (x | x if dtype is np.bool_ else x + x).T)
+        levels = list(B.format.levels())
+        assert levels[1].index == levels[1].pointer == index
+    assert made
+
+
+@pytest.mark.usefixtures("counted")
+def test_fills_and_other_formats_are_transposed_too():
+    x = data((6, 5)) + 1
+    for format in (Dense(SparseList(Element(1.0))), SparseCOO(SparseCOO(Element(1.0)))):
+        A = Tensor(format, x)
+        found = run.reordered(A, (1, 0))
+        assert found.fill_value == 1
+        np.testing.assert_array_equal(found.to_numpy(), x.T)
+        np.testing.assert_array_equal((A + A.T[:5, :5]).to_numpy() if x.shape[0] == 5 else x, x)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_rolls_keep_lists(many, monkeypatch):
+    if many:
+        monkeypatch.setattr(worth, "WORTH", -1)
+    for format, shape in (
+        (Dense(SparseList(Element(0.0), index=np.int32)), (4, 6)),
+        (SparseList(SparseList(Element(2.0))), (4, 6)),
+        (Dense(SparseList(SparseList(Element(0.0)))), (3, 4, 2)),
+        (SparseList(Element(0.0)), (5,)),
+        (Dense(SparseList(Element(0.0))), (0, 6)),
+    ):
+        x = data(shape)
+        A = Tensor(format, x)
+        for shift, axis in ((1, 0), (-2, 0), (7, -1), (0, 0), ((1, -1), (0, -1))):
+            B = fa.roll(A, shift, axis=axis)
+            np.testing.assert_array_equal(B.to_numpy(), np.roll(x, shift, axis), strict=True)
+            levels = zip(B.format.levels(), A.format.levels(), strict=True)
+            assert all(b.layout == a.layout for b, a in levels)
+            assert B.fill_value == A.fill_value
+            assert not any(np.shares_memory(a, b) for a in A.arrays for b in B.arrays)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "f4", "f8", "c8", "?"])
+@pytest.mark.parametrize("power", [2, 2.0, np.float32(2), np.float64(2), np.int8(2), np.int64(2)])
+def test_squares_are_powers(dtype, power):
+    x = data((4, 5), dtype) * np.array(11, dtype)
+    for fill in (0, 1):
+        A = Tensor(Dense(SparseList(Element(np.dtype(dtype).type(fill)))), x)
+        found = A**power
+        wanted = x**power
+        np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-6)
+        assert found.dtype == wanted.dtype
+        assert found.fill_value == wanted.dtype.type(fill) ** 2
+
+
+def test_diagonals_and_places_own_their_memory():
+    S = scipy.sparse.csr_array(data((6, 6)))
+    A = fa.asarray(S)
+    found = [fa.linalg.diagonal(A, offset=k) for k in (-6, -2, 0, 1, 5)]
+    for k, d in zip((-6, -2, 0, 1, 5), found, strict=True):
+        np.testing.assert_array_equal(d.to_numpy(), np.diagonal(S.toarray(), k))
+        assert not any(np.shares_memory(a, S.data) for a in d.arrays)
+    places = fa.nonzero(A)
+    for mine, theirs in zip(places, S.toarray().nonzero(), strict=True):
+        np.testing.assert_array_equal(np.asarray(mine), theirs, strict=True)
+        assert not np.shares_memory(np.asarray(mine), S.indices)
+    S.data[::2] = 0
+    for mine, theirs in zip(fa.nonzero(A), S.toarray().nonzero(), strict=True):
+        np.testing.assert_array_equal(np.asarray(mine), theirs, strict=True)
+
+
+def test_products_scatter_whole_rows():
+    """``A.T @ D`` adds rows of ``D`` to those of the result, without a transpose of ``A``."""
+    A = orders.Term(("r", "k"), (1e5, 10.0), True, 1e6, True, frozenset({0}))
+    D = orders.Term(("r", "c"), (1e5, 8.0), False, 8e5, False, frozenset({0, 1}))
+    sizes = {"k": 1e5, "c": 8.0, "r": 1e5}
+    order = orders.choose([A, D], sizes, ("k", "c"), False, full={"c"}, dense=True)
+    assert order.loops == ("r", "k", "c")
+    assert order.copied == ()
+    x, D2 = data((30, 20)), data((30, 8))
+    B = Tensor(Dense(SparseList(Element(0.0))), x)
+    np.testing.assert_array_equal((B.T @ fa.asarray(D2)).to_numpy(), x.T @ D2)
