@@ -41,7 +41,6 @@ from collections.abc import Callable, Iterable
 from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.tensorlike import ZERO, BoundTensor
-from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import (
     TRUE,
     Access,
@@ -77,7 +76,9 @@ from finch_core.lower.index_conditions import (
     bound_of_loop,
     comparisons,
     inside,
+    is_int64,
     narrowed,
+    terms_of,
 )
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.records import define, evolve, field
@@ -457,10 +458,10 @@ class _Begun:
         """A comparison in which what is known when the loop begins, not before, has names."""
         meant: dict[Expr, Expr] = {}
         for side in cond.args:
-            for _, part in linear(side):
+            for _, part in terms_of(side):
                 if part == self.loop.index or isinstance(part, Literal) or known(part):
                     continue
-                if concrete(part.dtype).kind == "i" and self.is_known(part):
+                if is_int64(part) and self.is_known(part):
                     name = bound_of_loop(len(self.bounds))
                     meant[part] = self.bounds.setdefault(part, name)
         found = replaced(cond, meant) if meant else cond

@@ -17,7 +17,7 @@ from finch_core.ir.dtypes import Type, concrete, is_weak
 from finch_core.ir.expressions import Access, Call, Dimension, Expr, Index, Name, cast
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Stmt, Update
-from finch_core.ir.rewrite import rewrite, rewrite_statements
+from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
 from finch_core.lower.pass_state import Unit
 from finch_core.records import evolve
 from finch_core.symbolic.updates import wraps_alike
@@ -26,6 +26,26 @@ from finch_core.symbolic.updates import wraps_alike
 def index_casts(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the casts that indices and weakly typed ``let`` variables need in ``stmt``."""
     return rewrite_statements(rewrite(stmt, _operands, lambda target: target), _value)
+
+
+def dimension_casts(expr: Expr) -> Expr:
+    """An expression in which sizes are cast where they meet typed operands, before they become
+    variables of int64."""
+
+    def rule(node: Expr) -> Expr:
+        if not isinstance(node, Call) or not any(map(_is_of_sizes, node.args)):
+            return node
+        return _operands(node) if not any(map(_has_index, node.args)) else node
+
+    return rewrite_expr(expr, rule)
+
+
+def _is_of_sizes(expr: Expr) -> bool:
+    return any(isinstance(part, Dimension) for part in _terms(expr))
+
+
+def _has_index(expr: Expr) -> bool:
+    return any(isinstance(part, Index) for part in _terms(expr))
 
 
 def _operands(node: Expr) -> Expr:

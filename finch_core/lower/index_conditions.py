@@ -24,7 +24,7 @@ from finch_core.ir.program import Extent, Leave, Sequential, Sieve, Stmt
 from finch_core.lower.dimensions import greatest, least
 from finch_core.lower.sizes import sized
 from finch_core.records import evolve, frozen
-from finch_core.symbolic.affine import combination, is_unlimited, linear
+from finch_core.symbolic.affine import combination, is_unlimited, linear, widened
 
 
 def comparisons(cond: Expr, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
@@ -149,7 +149,7 @@ class _Bound:
 
 
 def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound | None:
-    (own, _), (other, written) = sides = [(linear(arg), arg) for arg in cond.args]
+    (own, _), (other, written) = sides = [(terms_of(arg), arg) for arg in cond.args]
     op = cond.op
     if not any(part == index for _, part in own):
         (other, written), (own, _) = sides
@@ -174,10 +174,10 @@ def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound
     if len(bases) > 1 or bases[0][0] != 1:
         return _of_sum(op, bases, shift, index, is_known)
     _, base = bases[0]
-    if base == index or not is_known(base) or concrete(base.dtype).kind != "i":
+    if index in base.walk() or not is_known(base) or not is_int64(base):
         return None
     if not is_unlimited(base):
-        return _Bound(op, base, shift)
+        return _Bound(op, widened(base), shift)
     if any(part == base for _, part in moved):
         return _Bound(op, base, shift, wraps=True)
     return _Bound(op, written, sign * _constant(moved)) if sign == 1 else None
@@ -192,15 +192,27 @@ def _of_sum(
     if op is prim.ne or sum(abs(factor) for factor, _ in terms) > MOST_TERMS:
         return None
     parts = [part for _, part in terms]
-    if index in parts:
+    if any(index in part.walk() for part in parts):
         return None
-    if not all(is_known(part) and concrete(part.dtype).kind == "i" for part in parts):
+    if not all(is_known(part) and is_int64(part) for part in parts):
         return None
     wide = [(abs(k), part) for k, part in terms if concrete(part.dtype).itemsize >= INTP.itemsize]
     loose = [part for _, part in wide if is_unlimited(part)]
     if sum(k for k, part in wide if part not in loose) > 1:  # several lengths
         loose = [part for _, part in wide]
     return _Bound(op, combination(terms), shift, terms=tuple(loose))
+
+
+def terms_of(expr: Expr) -> list[tuple[int, Expr]]:
+    """The terms of a side of a comparison. A sum of numbers of fewer than 64 bits is one, since the
+    condition is evaluated as it is written, and the sum may wrap around."""
+    return linear(expr, INTP.itemsize)
+
+
+def is_int64(expr: Expr) -> bool:
+    """Whether all values of an expression are integers of int64."""
+    dtype = concrete(expr.dtype)
+    return dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < INTP.itemsize)
 
 
 def _whole(op: object, literal: Literal) -> Literal | None:
@@ -248,4 +260,4 @@ _MIRRORED = {
 }  # fmt: skip
 
 
-__all__ = ["comparisons", "inside", "narrowed"]
+__all__ = ["comparisons", "inside", "is_int64", "narrowed", "terms_of"]

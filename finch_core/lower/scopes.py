@@ -62,6 +62,7 @@ from finch_core.ir.program import (
 from finch_core.ir.program_text import expression_text
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.held_numbers import fits, is_beyond, number_of, require_held, store_hint
+from finch_core.lower.index_casts import dimension_casts
 from finch_core.lower.local_shapes import unknown_shape
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
@@ -94,7 +95,7 @@ class _Scopes:
             step: Expr | None = None
             extent: Any = None if stmt.extent is None else self.expr(stmt.extent, scope, stmt.span)
             if extent is not None:
-                extent = sized(extent)
+                extent = sized(extent.rebuild(tuple(map(dimension_casts, extent.children))))
                 self.range(stmt.index.name, extent, stmt.span)
                 ends = (held(end, self.type_of(end, stmt.span)) for end in extent.children)
                 extent = extent.rebuild(tuple(ends))
@@ -114,7 +115,9 @@ class _Scopes:
             return evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
         if isinstance(stmt, Swap):
             return self.swap(stmt)
-        exprs = tuple(sized(self.expr(expr, scope, stmt.span)) for expr in stmt.exprs)
+        exprs = tuple(
+            sized(dimension_casts(self.expr(expr, scope, stmt.span))) for expr in stmt.exprs
+        )
         types = [self.type_of(expr, stmt.span) for expr in exprs]
         if isinstance(stmt, (Sieve, While)) and is_tuple(types[0]):
             raise FormatError(

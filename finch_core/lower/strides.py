@@ -53,10 +53,11 @@ def ascending(extent: Extent, given: Container[Expr] = ()) -> tuple[Extent, Expr
 
 
 def held(end: Expr, type: Type) -> Expr:
-    """An end of a range as the int64 that is nearest to it: a computed uint64 may be greater than
-    any. (Parameters are checked before the program runs.)"""
+    """An end of a range as the int64 that is nearest to it, since an index is one: what it is
+    compared with is not of the dtype of the range. A computed uint64 may be greater than any.
+    (Parameters are checked before the program runs.)"""
     if concrete(type) != np.uint64 or isinstance(end, (Var, Literal)):
-        return end
+        return _wide(end)
     return Cast(call(prim.minimum_, end, Literal(GREATEST, np.dtype(np.uint64))), INTP)
 
 

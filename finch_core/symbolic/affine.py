@@ -161,7 +161,7 @@ def combination(terms: Iterable[tuple[int, Expr]]) -> Expr:
         if isinstance(term, Literal):
             signed.append((1, lift(by * int(term.value))))
         else:
-            signed.append((1 if by > 0 else -1, term if abs(by) == 1 else term * abs(by)))
+            signed.append((1 if by > 0 else -1, term if abs(by) == 1 else widened(term) * abs(by)))
     return total(signed)
 
 
@@ -263,44 +263,48 @@ def _split(terms: list[tuple[int, Expr]], scope: Scope) -> Affine | None:
     return Affine(index, sign, tuple(term for term in terms if term is not inner[0]))  # type: ignore[arg-type]
 
 
-def _terms(expr: Expr, sign: int) -> list[tuple[int, Expr]]:
+def _terms(expr: Expr, sign: int, least: int = 4) -> list[tuple[int, Expr]]:
     """The terms of ``expr`` with their signs. Sums that may wrap around are single terms."""
-    if isinstance(expr, Call) and _exact(expr.dtype):
+    if isinstance(expr, Call) and _exact(expr.dtype, least):
         if expr.op in (prim.add, prim.sub):
             first, second = expr.args
             other = sign if expr.op is prim.add else -sign
-            return [*_terms(first, sign), *_terms(second, other)]
+            return [*_terms(first, sign, least), *_terms(second, other, least)]
         if expr.op is prim.neg:
-            return _terms(expr.args[0], -sign)
+            return _terms(expr.args[0], -sign, least)
     return [(sign, expr)]
 
 
-def linear(expr: Expr) -> list[tuple[int, Expr]]:
-    """The terms of ``expr`` with integer coefficients; the constant is a term of its own."""
+def linear(expr: Expr, least: int = 4) -> list[tuple[int, Expr]]:
+    """The terms of ``expr`` with integer coefficients; the constant is a term of its own. A sum of
+    integers of fewer than ``least`` bytes is one term."""
     found: dict[Expr, int] = {}
-    for sign, term in _terms(expr, 1):
-        for factor, part in _multiplied(sign, term):
+    for sign, term in _terms(expr, 1, least):
+        for factor, part in _multiplied(sign, term, least):
             found[part] = found.get(part, 0) + factor
     return [(factor, part) for part, factor in found.items() if factor]
 
 
-def _multiplied(factor: int, term: Expr) -> list[tuple[int, Expr]]:
+def _multiplied(factor: int, term: Expr, least: int) -> list[tuple[int, Expr]]:
     """A signed term, with its constant factors moved into the coefficient."""
-    if isinstance(term, Call) and term.op is prim.mul and _exact(term.dtype):
+    if isinstance(term, Call) and term.op is prim.mul and _exact(term.dtype, least):
         for literal, other in (term.args, term.args[::-1]):
             if isinstance(literal, Literal):
                 by = factor * int(literal.value)
                 return [
-                    pair for sign, part in _terms(other, 1) for pair in _multiplied(by * sign, part)
+                    pair
+                    for sign, part in _terms(other, 1, least)
+                    for pair in _multiplied(by * sign, part, least)
                 ]
     return [(factor, term)]
 
 
-def _exact(dtype: Type) -> bool:
-    """Whether sums of indices of this type are integers, and never wrap around."""
+def _exact(dtype: Type, least: int = 4) -> bool:
+    """Whether sums of indices of this type are integers, and never wrap around: of integers of at
+    least so many bytes."""
     if is_weak(dtype):
         return dtype in (int, bool)
-    return concrete(dtype).kind == "i" and concrete(dtype).itemsize >= 4
+    return concrete(dtype).kind == "i" and concrete(dtype).itemsize >= least
 
 
 def _wide(dtype: Type) -> bool:
@@ -326,5 +330,5 @@ def total(terms: Any) -> Expr:
 
 __all__ = [
     "Affine", "Scaled", "Scope", "affine", "collected", "combination", "comparison", "given",
-    "is_given", "is_unlimited", "leading", "linear", "scaled", "total",
+    "is_given", "is_unlimited", "leading", "linear", "scaled", "total", "widened",
 ]  # fmt: skip

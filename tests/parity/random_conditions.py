@@ -232,6 +232,16 @@ def with_floats(text: str, seed: int) -> str:
     return re.sub(r"((?:[<>=!]=|[<>]) )(-?\d)(?![\d.])", changed, text)
 
 
+def in_widths(m: Any, p: Any, draw: random.Random) -> tuple[Any, Any]:
+    """A number and ends of ranges, as integers of some width that holds them."""
+    if draw.random() < 0.4:
+        return m, p
+    signed = (np.int8, np.int16, np.int32, np.int64)
+    unsigned = (np.uint8, np.uint16, np.uint32)
+    number = draw.choice((int, *signed, *(unsigned if m >= 0 else ())))
+    return number(m), p.astype(draw.choice((*signed, *(unsigned if p.min() >= 0 else ()))))
+
+
 def check(seed: int, backend: str) -> Counter[str]:
     """Run a program and its reference on arrays of several sizes; raises ``AssertionError``. Gives
     how many runs agree, fail on both sides, and are refused although Python runs them."""
@@ -249,11 +259,17 @@ def check(seed: int, backend: str) -> Counter[str]:
         wanted, y, fails = np.zeros(shape), np.zeros(shape), False
         total, s = np.zeros(1), np.zeros(1)
         p = np.array([draw.randrange(-1, 3), draw.randrange(size - 2, size + 2)])
+        m, p = in_widths(m, p, random.Random(f"{seed} {size} widths"))
         try:
             function(Checked(wanted), Checked(x), Checked(at), total, p, size, m)
         except IndexError:
             fails = True
-        what = f"seed {seed}, {backend}, {made}, size {size}, m = {m}, at = {at}, p = {p}\n{text}"
+        except OverflowError:  # NumPy refuses a number that an integer of this width does not hold
+            found["beyond"] += 1
+            continue
+        what = (
+            f"seed {seed}, {backend}, {made}, size {size}, m = {m!r}, at = {at}, p = {p!r}\n{text}"
+        )
         given = Tensor(made, x)
         if not fails:
             referred = program.reference(y, given, at, s, p, size, m)
