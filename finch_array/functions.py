@@ -12,6 +12,7 @@ from finch_array.elementwise import Elementwise
 from finch_array.operands import NUMBERS, is_lazy, operand
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr
+from finch_core.level import leaf_dtype
 
 _UFUNCS: dict[str, Any] = {
     "acos": np.arccos, "acosh": np.arccosh, "add": np.add, "asin": np.arcsin,
@@ -194,9 +195,11 @@ def dtype_of(array: Any) -> np.dtype[Any]:
 
 
 def cast(array: Any, dtype: Any) -> Any:
-    """``array`` with its values, and its fill, cast to a dtype."""
+    """``array`` with its values, and its fill, cast to a dtype. Raises ``FormatError`` for one
+    that tensors do not have."""
     wanted = np.dtype(dtype)
     if wanted not in _casts:
+        leaf_dtype(0, wanted)
         _casts[wanted] = Direct(f"as_{wanted}", lambda x: Cast(x, wanted))
     return _casts[wanted](array)
 

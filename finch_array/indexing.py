@@ -226,11 +226,32 @@ def _advanced(array: Any, parts: Parts) -> Any:
         vectors = [k for k, x in enumerate(parts.items) if x.__class__ is not slice]
         if len(vectors) == 1 and parts.items[vectors[0]].ndim == 1:
             return _taken(array, parts.items, vectors[0])
+    if not parts.new and _is_open_mesh(parts):
+        found = array
+        for k, x in enumerate(parts.items):
+            if x.__class__ is not slice:
+                found = getitem(found, (*[_WHOLE] * k, x.reshape(-1)))
+            elif x != _WHOLE:
+                found = getitem(found, (*[_WHOLE] * k, x))
+        return found
     scattered = all(x.__class__ is not slice for x in parts.items)
     if has_gaps(array) and not (structured and scattered):
         return _chosen(array, parts)
     grids, shape = positions(parts, array.shape)
     return array_of(gathered(array, [g.reshape(-1) for g in grids]).reshape(shape))
+
+
+def _is_open_mesh(parts: Parts) -> bool:
+    """Whether integer arrays are those of ``np.ix_``: side by side, and each varies along its own
+    dimension of all that they broadcast to."""
+    where = [k for k, x in enumerate(parts.items) if x.__class__ is not slice]
+    count = len(where)
+    if count < 2 or where[-1] - where[0] != count - 1:
+        return False
+    return all(
+        parts.items[k].ndim == count and parts.items[k].size == parts.items[k].shape[n]
+        for n, k in enumerate(where)
+    )
 
 
 def _taken(array: Any, items: Sequence[Any], place: int) -> Any:

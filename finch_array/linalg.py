@@ -108,6 +108,11 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         sums = red.sum(fn.abs(array), axis=-2 if abs(ord) == 1 else -1, keepdims=True)
         found = (red.max if ord > 0 else red.min)(sums, axis=(-2, -1), keepdims=keepdims)
         return found
+    if ord not in (2, -2, "nuc"):
+        raise ValueError(
+            f"matrix_norm of ord={ord!r}: it is 'fro', 1, -1, inf, -inf, or of dense matrices "
+            "2, -2 and 'nuc'"
+        )
     return array_of(
         np.asarray(np.linalg.matrix_norm(_dense("matrix_norm", x), keepdims=keepdims, ord=ord))
     )

@@ -103,13 +103,14 @@ def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, keepdims: bool) -
     there, fill = values == values, np.float64(array.fill_value)
     length = math.prod(shape[a] for a in axes)
     absent = (length - np.bincount(group, minlength=total)) * float(fill == fill)
-    fill = np.nan_to_num(fill)
+    fill = fill if fill == fill else np.float64(0)
     count = summed(there * 1.0) + absent
     plain = np.where(there, values, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        middle = (summed(plain) + absent * fill) / count
+    with np.errstate(all="ignore"):
+        middle = (summed(plain) + np.where(absent > 0, absent * fill, 0.0)) / count
         away = np.where(there, plain - middle[group], 0.0)
-        squares = summed(away * away) + absent * (fill - middle) ** 2
+        rest = np.where(absent > 0, absent * (fill - middle) ** 2, 0.0)
+        squares = summed(away * away) + rest
         found = squares / np.where(count > ddof, count - ddof, np.nan)
     ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
     return found.astype(array.dtype).reshape(ones if keepdims else kept)

@@ -131,8 +131,13 @@ class Tensor(ArrayMethods, TensorStorage):
         """Set the shape, and every element to the fill value, in new buffers.
 
         Raises ``DimensionMismatch``, ``IndexOverflow`` or ``OutOfMemory`` for a shape that the
-        format cannot have.
+        format cannot have, and ``FormatError`` for a number: ``A[...] = 3`` sets all elements.
         """
+        if isinstance(shape, (int, float, complex, np.generic)):
+            raise FormatError(
+                f"fill takes a shape, and {shape} is a number",
+                hint=f"A[...] = {shape} sets all elements; A.fill(A.shape) empties the tensor",
+            )
         self._empty(checked_shape(shape, self.ndim))
         self._mark_sizeless(False)
 

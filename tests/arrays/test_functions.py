@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -434,3 +435,15 @@ def test_what_cannot_be_inlined_is_told_when_the_function_is_made():
         fa.elementwise_of(looped)
     with pytest.raises(TypeError, match="no operator for divmod"):
         fa.elementwise_of(np.divmod)
+
+
+def test_fills_beyond_all_numbers_enter_the_variance_of_rows_that_have_them():
+    s = np.array([[0, 1.0, 0, 2], [np.inf, 1, 2, 3], [np.nan, np.nan, 2, -1]])
+    for fill in (np.inf, -np.inf, 1e200, -1.0):
+        x = np.where(np.isinf(s), fill, s)
+        A = fa.asarray(x, format=Dense(SparseList(Element(fill))))
+        for axis in (None, 0, 1):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                wanted = np.nanvar(x, axis)
+            np.testing.assert_allclose(np.asarray(np.nanvar(A, axis)), wanted)

@@ -43,7 +43,7 @@ def garbage(monkeypatch):
     monkeypatch.setattr(finch_array.ready, "_empty", full)
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("levels", NESTS, ids="-".join)
 @pytest.mark.parametrize("dtype", [np.float64, np.bool_], ids=["float", "bool"])
 def test_memory_that_is_given_may_hold_anything(garbage, levels, dtype):

@@ -23,7 +23,7 @@ from finch_levels import (
     SparseRunList,
 )
 
-pytestmark = pytest.mark.sampled(0.4)
+pytestmark = pytest.mark.sampled(0.29)
 
 LEAF = Element(0.0)
 LEVELS = [

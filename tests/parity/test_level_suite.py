@@ -7,7 +7,7 @@ import pytest
 from finch_core.plugins import hub
 from finch_core.testing import LevelSuite, level_names
 
-pytestmark = pytest.mark.sampled(0.3)
+pytestmark = pytest.mark.sampled(0.22)
 
 
 def suite(name: str) -> type[LevelSuite]:

@@ -94,7 +94,7 @@ def drawn(rng, rank, shape):
         yield Tensor(format, admit(format, array(shape, kind=kind, seed=int(rng.integers(99)))))
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize("target", ["C", "()"])

@@ -392,7 +392,7 @@ SPARSE = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("outer", ["dense", *SPARSE])
 @pytest.mark.parametrize("inner", SPARSE)
 def test_rows_of_every_format_are_joined(outer: str, inner: str) -> None:

@@ -159,7 +159,7 @@ def agree(function: Any, backend: str, forms: tuple[Any, ...], *data: Any) -> No
             np.testing.assert_array_equal(asarray(found).to_numpy(), wanted)
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", VECTORS)
 @pytest.mark.parametrize("function", PROGRAMS)
@@ -228,7 +228,7 @@ def swept(D, A, n):
 MATRIX_PROGRAMS = (shortest, edits, eliminated, transposed, relaxed, swept)
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", MATRICES)
 @pytest.mark.parametrize("function", MATRIX_PROGRAMS)
@@ -296,7 +296,7 @@ def longest(y, A, n):
         y[i] = m + 1
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("operand", OPERANDS)
 @pytest.mark.parametrize("function", [gauss_seidel, over_again, added, where_needed, longest])

@@ -91,7 +91,7 @@ def held(format, array):
     return Tensor(format, array), array
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("fill", "dtype"), FILLS)
 @pytest.mark.parametrize("nested", ["under Dense", "over Dense", "over SparseList", "in itself"])
@@ -115,7 +115,7 @@ def test_round_trips(monkeypatch, level, fill, dtype, nested):
             np.testing.assert_array_equal(tensor.to(other).to_numpy(), array)
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("other", [SparseList, Dense, "itself"])
@@ -133,7 +133,7 @@ def test_elementwise(backend, level, other):
                 np.testing.assert_array_equal(found.to_numpy(), expected)
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("fill", "dtype"), [(0.0, np.float64), (1.5, np.float64), (2, np.int32)])

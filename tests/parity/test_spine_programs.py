@@ -25,7 +25,7 @@ from finch_core.testing import DTYPES, KINDS, array, backend_names, on, using
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 from finch_wrappers import swizzle
 
-pytestmark = pytest.mark.sampled(0.3)
+pytestmark = pytest.mark.sampled(0.22)
 
 WIDTHS = (np.int32, np.int64, np.uint8, np.uint16, np.intp)
 

@@ -49,7 +49,7 @@ def formats(rank):
     }
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("level", level_names())
 @pytest.mark.parametrize("default", ["0", "7"])
 def test_code_grows_with_the_number_of_shifts(level, default):
@@ -65,7 +65,7 @@ def test_a_default_that_is_the_fill_takes_no_phases(level):
     assert lines_of(made([6], "7"), format) < 0.7 * lines_of(made([6], "0"), format)
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("level", level_names())
 @pytest.mark.parametrize("name", ["made", "product"])
 def test_code_grows_with_the_size_of_a_window(level, name):
@@ -96,7 +96,7 @@ def drawn(format, rank, sizes):
         yield Tensor(format, data), n
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("level", level_names())
 @pytest.mark.parametrize(("sides", "default"), [((3,), "7"), ((6,), "0")])
 def test_shifts_of_a_vector(level, sides, default):
@@ -105,7 +105,7 @@ def test_shifts_of_a_vector(level, sides, default):
     check(program, drawn(format, 1, (0, 1, 9)), "interpreter")
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("level", level_names())
 @pytest.mark.parametrize("default", ["0", "7"])
 def test_windows_of_a_matrix(level, default):

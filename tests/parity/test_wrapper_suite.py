@@ -7,7 +7,7 @@ import pytest
 from finch_core.plugins import hub
 from finch_core.testing import WrapperSuite, wrapper_names
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.36)
 
 
 def suite(name: str) -> type[WrapperSuite]:

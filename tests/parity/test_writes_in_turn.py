@@ -95,7 +95,7 @@ LEVELS = (SparseList, RunList, SparseRunList, SparseBlockList, SparseBand)
 PAIRS = [(a, b) for k, a in enumerate(LEVELS) for b in (LEVELS[k - 1], LEVELS[k - 2])]
 
 
-@pytest.mark.sampled(0.4)
+@pytest.mark.sampled(0.29)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("upper", "lower"), PAIRS, ids=lambda x: x.name)
 def test_every_level_goes_on_behind_what_it_stores(upper, lower, backend):
