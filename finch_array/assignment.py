@@ -16,11 +16,12 @@ from finch_array.indices import Parts, parts_of, without_flags
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
-from finch_array.operands import NUMBERS, array_of, is_dense, operand, settled, stored
+from finch_array.operands import NUMBERS, array_of, entries, is_dense, operand, settled, stored
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.ir.operators import alike
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.worth import are_few
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
@@ -34,7 +35,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     if array.__class__ is not Tensor:
         _into_wrapper(array, index, value)
         return
-    given = operand(value)
+    given = operand(_of_numbers(array.dtype, value))
     _check_dtype(array, given)
     if is_dense(array):
         if array.signature.readonly:
@@ -58,6 +59,7 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
         )
     inner = stored(array)
     if is_dense(array):
+        value = _of_numbers(array.dtype, value)
         _check_dtype(array, operand(value))
         plain = value.to_numpy() if hasattr(value, "signature") else value
         _assign_dense(array.to_numpy(), _plain(index), plain)
@@ -78,6 +80,26 @@ def _assign_dense(array: Any, index: Any, value: Any) -> None:
         raise DimensionMismatch(str(error)) from None
 
 
+def _of_numbers(dtype: np.dtype[Any], value: Any) -> Any:
+    """Lists of numbers as an array of ``dtype``, as a number alone takes it: of integers that it
+    holds, and of floats where it has floats; 0 and 1 are bools. Other values are themselves."""
+    if value.__class__ not in (list, tuple, int):
+        return value
+    try:
+        given = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        return value
+    kinds = given.dtype.kind + dtype.kind
+    if kinds in ("ii", "iu") and value.__class__ is not int and given.size:
+        check_range(dtype, [int(given.min()), int(given.max())])
+    elif kinds == "ib":
+        if not np.isin(given, (0, 1)).all():
+            return value
+    elif kinds not in ("ff", "cc"):
+        return value
+    return value if value.__class__ is int and kinds != "ib" else given.astype(dtype)
+
+
 def _check_dtype(array: Any, value: Any) -> None:
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         check_range(array.dtype, [value])
@@ -85,14 +107,18 @@ def _check_dtype(array: Any, value: Any) -> None:
     else:
         found = dtype_of(value)
     if not np.can_cast(found, array.dtype, "same_kind"):
-        raise TypeError(f"a value of {found} does not fit in an array of {array.dtype}")
+        raise TypeError(
+            f"a value of {found} does not fit in an array of {array.dtype}: cast it, as in "
+            f"value.astype(np.{array.dtype})"
+        )
 
 
 def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     shape = array.shape
     fill, masked = array.fill_value, is_mask(index, array)
     parts = None if masked else parts_of(index, shape)
-    if math.prod(shape) > LARGE and has_structure(array):  # else coordinates take less time
+    large = math.prod(shape) > LARGE and has_structure(array)  # else coordinates take less time
+    if large or (parts is None and not are_few(("masked", array.signature), entries(array))):
         found = _as_stored(array, index, parts, value)
         if found is not None:
             replace(array, found)
@@ -107,9 +133,10 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         places, part_shape = _places(array, index, parts)
         new = _values_at(array, value, places, part_shape, masked)
         keys, changed = keys_of(shape, coords), keys_of(shape, places)
-        kept = ~np.isin(keys, changed)
-        changed, last = np.unique(changed[::-1], return_index=True)  # the last of equal ones counts
-        new = new[::-1][last]
+        if not masked:
+            changed, last = np.unique(changed[::-1], return_index=True)  # the last of equals counts
+            new = new[::-1][last]
+        kept = ~_among(keys, changed)
         there = ~_are(new, fill)
         new = new[there]
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
@@ -210,6 +237,13 @@ def _inside(count: int, coords: Any, spans: list[Any]) -> Any:
         up = span if span.step > 0 else span[::-1]
         found &= (c >= up.start) & (c < up.stop) & ((c - up.start) % up.step == 0)
     return found
+
+
+def _among(keys: Any, sought: Any) -> Any:
+    """Which of some numbers are among others, which are sorted."""
+    if not len(sought):
+        return np.zeros(len(keys), bool)
+    return sought[np.minimum(sought.searchsorted(keys), len(sought) - 1)] == keys
 
 
 def _are(values: Any, fill: Any) -> Any:

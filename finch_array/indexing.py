@@ -17,11 +17,14 @@ from finch_array import taking
 from finch_array.axes import axis_of
 from finch_array.indices import APART, Parts, checked_item, parts_of, without_flags
 from finch_array.joining import has_structure, moves_in_pieces
-from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
+from finch_array.leaves import differs
+from finch_array.operands import array_of, entries, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
+from finch_core.runtime.backends import compiles
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.worth import are_few
 from finch_wrappers import stride
 from finch_wrappers.stride import StrideTensor
 from finch_wrappers.window import WindowTensor, window_of
@@ -236,9 +239,27 @@ def _advanced(array: Any, parts: Parts) -> Any:
         return found
     scattered = all(x.__class__ is not slice for x in parts.items)
     if has_gaps(array) and not (structured and scattered):
+        if scattered and not parts.new and not _are_few(array):
+            return _looked_up(array, parts)
         return _chosen(array, parts)
     grids, shape = positions(parts, array.shape)
     return array_of(gathered(array, [g.reshape(-1) for g in grids]).reshape(shape))
+
+
+def _are_few(array: Any) -> bool:
+    """Whether single elements of an array are found by going through all that it stores."""
+    return are_few(("elements", array.signature), entries(array)) or not compiles()
+
+
+def _looked_up(array: Any, parts: Parts) -> Any:
+    """Single elements, each looked up in a level: where the array stores many."""
+    shape, sought = _sought(parts.items)
+    values = taking.elements(array, sought) if len(sought[0]) else np.zeros(0, array.dtype)
+    (kept,) = differs(values, array.fill_value).nonzero()
+    coords = list(np.unravel_index(kept, shape)) if len(shape) > 1 else [kept]
+    return sorted_tensor(
+        shape, coords, values[kept], array.fill_value, of=(array,), in_order=True
+    )  # fmt: skip
 
 
 def _is_open_mesh(parts: Parts) -> bool:
@@ -249,7 +270,7 @@ def _is_open_mesh(parts: Parts) -> bool:
     if count < 2 or where[-1] - where[0] != count - 1:
         return False
     return all(
-        parts.items[k].ndim == count and parts.items[k].size == parts.items[k].shape[n]
+        np.ndim(parts.items[k]) == count and parts.items[k].size == parts.items[k].shape[n]
         for n, k in enumerate(where)
     )
 
@@ -354,7 +375,7 @@ def gathered(array: Any, indices: Sequence[Any]) -> Any:
     """The elements of an array at coordinates, one array of them for each dimension, in order."""
     if not len(indices[0]):
         return np.zeros(0, array.dtype)
-    if moves_in_pieces(array):
+    if moves_in_pieces(array) or not _are_few(array):
         return taking.elements(array, indices)
     shape, coords, values = coordinates(array)
     result = np.full(len(indices[0]), array.fill_value, array.dtype)

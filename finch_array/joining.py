@@ -20,7 +20,6 @@ from finch_array.plans import Plan
 from finch_array.ready import warn_if_dense
 from finch_array.requests import letters
 from finch_array.run import as_seen, reordered, sorted_tensor
-from finch_array.worth import are_few
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.structure import Pieces
@@ -31,6 +30,7 @@ from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Si
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor, checked_shape
+from finch_core.runtime.worth import are_few
 
 
 @frozen(eq=False)

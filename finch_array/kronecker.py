@@ -17,7 +17,6 @@ from finch_array.plans import Plan
 from finch_array.reductions import array_operand
 from finch_array.requests import Indices, letters
 from finch_array.run import coordinates, is_short, order_of, sorted_tensor
-from finch_array.worth import are_few
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
@@ -36,6 +35,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.worth import are_few
 
 
 def kron(x1: Any, x2: Any, /) -> Any:

@@ -25,14 +25,15 @@ from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import array_of, entries, has_gaps, is_dense, is_lazy, settled, stored
 from finch_array.points import joined_points, tiled_coordinates, tiled_points
 from finch_array.requests import Request, letters
+from finch_array.rolling import rolled_places, shifts
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_array.runs import has_runs, reshaped, runs_of, stretched
 from finch_array.units import with_units
-from finch_array.worth import are_few
 from finch_array.written_plans import again, told
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.tensor import Tensor, checked_shape
+from finch_core.runtime.worth import are_few
 
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Any:
@@ -381,7 +382,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     array = array_of(x)
     if axis is None and (is_dense(array) or not array.ndim or has_runs(array)):
         return reshape(roll(reshape(array, (-1,)), shift, axis=0), array.shape)
-    by = _shifts(shift, 0, 1) if axis is None else _shifts(shift, axis, array.ndim)
+    by = shifts(shift, 0, 1) if axis is None else shifts(shift, axis, array.ndim)
     if is_dense(array):
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
     if len(by) == array.ndim and moves_in_pieces(array):
@@ -395,9 +396,11 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     if axis is None:
         check_size(shape)
         places = np.ravel_multi_index(tuple(coords), shape)
-        coords = list(unraveled(_rolled(places, by[0], math.prod(shape)), shape))
+        coords = list(unraveled(rolled_places(places, by[0], math.prod(shape)), shape))
     else:
-        coords = [_rolled(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)]
+        coords = [
+            rolled_places(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)
+        ]
     if format is not None:
         return listed(format, shape, coords, values)
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
@@ -413,26 +416,6 @@ def _rolled_lists(array: Any, by: Sequence[int]) -> Any:
             pieces = [found[(*before, slice(first, None))], found[(*before, slice(first))]]
             found = concat(pieces, axis=place)
     return fn.copied(array) if found is array else found
-
-
-def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:
-    """How far elements move along each of ``ndim`` dimensions."""
-    by = [0] * ndim
-    if shift.__class__ is int and axis.__class__ is int:
-        by[axis_of(axis, ndim)] = shift
-        return by
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    for a, s in np.broadcast(np.asarray(given), np.asarray(shifts)):
-        by[axis_of(a, ndim)] += int(s)
-    return by
-
-
-def _rolled(indices: Any, by: int, size: int) -> Any:
-    """Indices of a dimension of this size, moved by a number, of which sums with them may be too
-    large for an integer."""
-    size = max(size, 1)
-    return (indices + by % size) % size
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:

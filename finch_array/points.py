@@ -20,10 +20,10 @@ from finch_array.joining import (
 from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import MOST, entries, kinds_of, levels_of, stored
 from finch_array.run import as_seen, coordinates
-from finch_array.worth import are_few, are_many
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.runtime.tensor import checked_shape
+from finch_core.runtime.worth import are_few, are_many
 
 
 def joined_points(

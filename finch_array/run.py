@@ -17,7 +17,6 @@ from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, s
 from finch_array.programs import ROOM
 from finch_array.ready import Ready, warn_taken_apart
 from finch_array.requests import Request, letters
-from finch_array.transposing import transposed_fields
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.records import evolve
@@ -27,6 +26,7 @@ from finch_core.runtime.convert import compressed_tensor, kernel_of, stored_coor
 from finch_core.runtime.counting_sort import counted_order
 from finch_core.runtime.sorting import increases
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.transposing import transposed
 from finch_wrappers.swizzle import SwizzleTensor
 
 MOST = 4096
@@ -238,7 +238,7 @@ _IN_ORDER = [tuple(range(n)) for n in range(65)]
 def reordered(source: Any, order: Sequence[int]) -> Tensor:
     """A sparse copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted. It has
     narrow indices where ``source`` has, and then often the kernel of one that is not copied."""
-    counted = transposed_fields(source, order)
+    counted = transposed(source, kernel_of) if tuple(order) == (1, 0) else None
     if counted is not None:
         (n, m), (starts, rows, values) = source.shape, counted
         index = _index_of((source,), (n, m), len(values))

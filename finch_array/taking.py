@@ -20,7 +20,6 @@ from finch_array.operands import MOST, array_of, entries, kinds_of, levels_of, s
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
 from finch_array.run import FEW, as_seen, coordinates, materialised, sorting_order
-from finch_array.worth import are_few
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change
@@ -42,6 +41,7 @@ from finch_core.ir.program import Stored as IsStored
 from finch_core.records import evolve
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.worth import are_few
 
 _plans: dict[Any, Plan] = {}
 

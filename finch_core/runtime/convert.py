@@ -36,6 +36,7 @@ from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
 from finch_core.runtime.tensor_records import MOST_FORMATS
+from finch_core.runtime.transposing import transposed_into
 from finch_core.runtime.validation import are_within
 
 SMALL = 4096
@@ -178,6 +179,11 @@ def convert_into(out: Tensor, data: Any) -> None:
             hint="nest one level a dimension, ending in a leaf",
         )
     if not in_order(source):
+        if getattr(source, "permutes", False) and getattr(source, "perm", None) == (1, 0):
+            fields = transposed_into(out, source.tensor, kernel_of)
+            if fields is not None:
+                out.set_fields(source.shape, fields)
+                return
         source = _in_order(source)
     key = out.signature, source.signature, os.environ.get(VARIABLE)
     kernel = _copying.get(key)
@@ -248,7 +254,8 @@ def _in_order(source: Any) -> Any:
     wrapper that has no array."""
     if hasattr(source, "coordinates"):
         shape, coords, values = to_coordinates(source)
-        return from_sorted(shape, *sorted_coordinates(shape, coords, values), source.fill_value)
+        found = sorted_coordinates(shape, coords, values, kernel_of)
+        return from_sorted(shape, *found, source.fill_value)
     inner = source
     while not isinstance(inner, Tensor):
         if not getattr(inner, "has_array", False):

@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse
 
 import finch_array as fa
-from finch_array import orders, run, transposing, worth
+from finch_array import orders, run
 from finch_core import Tensor
+from finch_core.runtime import transposing, worth
 from finch_levels import Dense, Element, SparseCOO, SparseList
 
 SHAPES = [(0, 3), (3, 0), (1, 1), (1, 7), (7, 1), (5, 9), (40, 3)]
@@ -161,3 +162,78 @@ def test_open_meshes_are_taken_dimension_by_dimension():
     rows = np.arange(20_000)
     found = fa.asarray(S.tocsr())[np.ix_(rows[::-1], rows)]  # all pairs would take gigabytes
     assert (found.to_scipy() != S.tocsr()[::-1]).nnz == 0
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("fill", [0.0, 1.0])
+def test_single_elements_and_masks_of_many(many, fill, monkeypatch):
+    if many:
+        monkeypatch.setattr(worth, "WORTH", -1)
+    x = data((7, 6)) + fill
+    for format in (
+        Dense(SparseList(Element(fill))),
+        SparseCOO(SparseCOO(Element(fill))),
+        SparseList(SparseList(Element(fill))),
+    ):
+        A = Tensor(format, x)
+        for index in (
+            ([0, 6, 3], [5, 0, -1]),
+            ([0, 6, 3], 2),
+            (np.array([[0], [1]]), np.array([[0, 1], [2, 3]])),
+            (np.zeros(0, int), np.zeros(0, int)),
+        ):
+            found = A[index]
+            np.testing.assert_array_equal(found.to_numpy(), x[index], strict=True)
+            assert found.fill_value == fill
+        mask = x > 50
+        np.testing.assert_array_equal(np.asarray(A[A > 50]), x[mask])
+        for value in (fill, 7.0):
+            B, y = A.copy(), x.copy()
+            B[A > 50], y[mask] = value, value
+            np.testing.assert_array_equal(B.to_numpy(), y, strict=True)
+            assert B.format == A.format
+            C, z = A.copy(), x.copy()
+            C[[1, 1, 3], [2, 2, 5]], z[[1, 1, 3], [2, 2, 5]] = value, value
+            np.testing.assert_array_equal(C.to_numpy(), z, strict=True)
+
+
+def test_copies_of_transposes_are_counted(monkeypatch):
+    monkeypatch.setattr(worth, "WORTH", -1)
+    narrow = Dense(SparseList(Element(0.0), index=np.int8, pointer=np.int16))
+    for shape in SHAPES:
+        x = data(shape)
+        A = Tensor(Dense(SparseList(Element(0.0), index=np.int32)), x)
+        for format in (A.format, narrow, SparseList(SparseList(Element(0.0)))):
+            B = Tensor(format, A.T)
+            np.testing.assert_array_equal(B.to_numpy(), x.T, strict=True)
+            assert B.format == format
+            assert not any(np.shares_memory(a, b) for a in A.arrays for b in B.arrays)
+        C = fa.asarray(scipy.sparse.csc_array(x), format=A.format)
+        np.testing.assert_array_equal(C.to_numpy(), x, strict=True)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_lists_of_numbers_are_assigned_as_numbers(sparse):
+    for dtype, values in (
+        (np.uint8, [[255, 10, 0], (7, 8, 9)]),
+        (bool, [1, 0, [1, 0, 1], True]),
+        (np.float32, [[1.5, 2, 3], [1, 2, 3]]),
+        (np.int8, [[1, 2, -3], 5]),
+    ):
+        level = SparseList if sparse else Dense
+        for value in values:
+            x = np.zeros((4, 3), dtype)
+            A = Tensor(Dense(level(Element(dtype(0)))), x.copy())
+            A[1], x[1] = value, value
+            A.T[:, 2], x.T[:, 2] = value, value
+            np.testing.assert_array_equal(A.to_numpy(), x, strict=True)
+        A = Tensor(Dense(level(Element(dtype(0)))), np.zeros((4, 3), dtype))
+        if np.dtype(dtype).kind in "iu":
+            with pytest.raises(OverflowError, match="out of bounds for"):
+                A[1] = [300, 1, 2]
+            with pytest.raises(TypeError, match=r"cast it, as in value.astype\(np."):
+                A[1] = [1.5, 1, 2]
+        elif dtype is bool:
+            with pytest.raises(TypeError, match="does not fit in an array of bool"):
+                A[1] = [2, 1, 0]
+        assert not A.to_numpy().any()

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from array_support import data, fa, same, tensor
 
-from finch_array import joining, listed, programs, worth, written_plans
+from finch_array import joining, listed, programs, written_plans
 from finch_array.operands import stored
 from finch_core import Tensor
 from finch_core.errors import IndexOverflow
+from finch_core.runtime import worth
 from finch_core.runtime.validation import validate
 from finch_levels import Dense, Element, SparseList
 
@@ -178,10 +179,10 @@ def test_kernels_are_compiled_for_many_elements():
     forget()
 
 
-@pytest.mark.parametrize("worth", [-1, 1 << 18])
-def test_indices_that_do_not_fit_have_64_bits(worth, monkeypatch):
+@pytest.mark.parametrize("many", [-1, 1 << 18])
+def test_indices_that_do_not_fit_have_64_bits(many, monkeypatch):
     forget()
-    monkeypatch.setattr(worth, "WORTH", most)
+    monkeypatch.setattr(worth, "WORTH", many)
     narrow = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
     most = 2**31 - 1
     A = fa.zeros((2, most), format=narrow)

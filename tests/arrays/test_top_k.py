@@ -19,6 +19,7 @@ def spare(request, monkeypatch):
     monkeypatch.setattr(searching, "SPARE", request.param)
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", [np.float64, np.int8, np.uint8, np.bool_])
 @pytest.mark.parametrize("fill", [0, 1])
 @pytest.mark.parametrize("ndim", [1, 2, 3])
