@@ -89,8 +89,10 @@ def _of_numbers(dtype: np.dtype[Any], value: Any) -> Any:
         given = np.asarray(value)
     except ValueError:  # lists of several lengths
         return value
+    if not given.size:
+        return given.astype(dtype)
     kinds = given.dtype.kind + dtype.kind
-    if kinds in ("ii", "iu") and value.__class__ is not int and given.size:
+    if kinds in ("ii", "iu") and value.__class__ is not int:
         check_range(dtype, [int(given.min()), int(given.max())])
     elif kinds == "ib":
         if not np.isin(given, (0, 1)).all():

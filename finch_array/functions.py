@@ -102,8 +102,9 @@ class Direct(Elementwise):
 
 class Power(Elementwise):
     """``x ** y``: squares and roots are those of ``square`` and ``sqrt``, as of NumPy's operator.
-    Raises ``ValueError``, as NumPy, for whole numbers to a power that is a negative
-    whole number; lazy arrays of powers are not looked at."""
+
+    Raises ``ValueError``, as NumPy, for whole numbers to a power that is a negative whole number;
+    lazy arrays of powers are not looked at."""
 
     def __call__(self, *args: Any) -> Any:
         base, exponent = map(operand, args)
@@ -114,11 +115,11 @@ class Power(Elementwise):
                 f"an integer to a negative power is not an integer: give {found}, or cast x to a "
                 "dtype of floats"
             )
-        if isinstance(exponent, NUMBERS) and _keeps_dtype(base, exponent):
+        if isinstance(exponent, NUMBERS) and exponent in (2, 0.5) and _keeps_dtype(base, exponent):
             if exponent == 2:
-                return FUNCTIONS["square"](*args[:1])
-            if exponent == 0.5 and base.dtype.kind == "f":
-                return FUNCTIONS["sqrt"](*args[:1])
+                return FUNCTIONS["square"](base)
+            if base.dtype.kind == "f":
+                return FUNCTIONS["sqrt"](base)
         if dtype_of(base).kind == dtype_of(exponent).kind == "b":
             return super().__call__(*map(_number_of_bools, args))
         return super().__call__(*args)

@@ -95,6 +95,8 @@ def fields_from_array(out: TensorStorage, source: Any) -> list[dict[str, Any]] |
 def _array_of_rows(tensor: Any) -> np.ndarray[Any, Any] | None:
     """``array_of_lists`` of tensors whose levels have ``to_rows``."""
     rows: np.ndarray[Any, Any] | None = None
+    if tensor.dtype.kind not in "biufc":
+        return None
     levels = list(tensor.levels())
     for k, (level, positions, _, _) in reversed(list(enumerate(levels))):
         n = 0 if level.is_leaf else tensor.shape[k]

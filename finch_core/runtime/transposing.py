@@ -40,7 +40,9 @@ def transposed_into(
 ) -> list[dict[str, Any]] | None:
     """The fields of ``out`` with the elements of the transpose of ``source``, where both are
     matrices in rows with equal fills and dtypes; else None (see ``transposed``)."""
-    if not has_rows(out) or source.dtype != out.dtype or source.fill_value != out.fill_value:
+    if source.__class__ is not Tensor or not has_rows(source) or not has_rows(out):
+        return None
+    if source.dtype != out.dtype or source.fill_value != out.fill_value:
         return None
     fields = out.layout.fields[1]
     most = min(np.iinfo(fields[name].field.dtype).max for name in ("ptr", "idx"))
