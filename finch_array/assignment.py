@@ -14,6 +14,7 @@ from finch_array.functions import dtype_of
 from finch_array.indexing import _plain, getitem, is_mask, keys_of, positions, true_places
 from finch_array.indices import Parts, parts_of, without_flags
 from finch_array.joining import LARGE, Segment, has_structure, joined
+from finch_array.leaves import differs
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, entries, is_dense, operand, settled, stored
@@ -92,14 +93,13 @@ def _of_numbers(dtype: np.dtype[Any], value: Any) -> Any:
     if not given.size:
         return given.astype(dtype)
     kinds = given.dtype.kind + dtype.kind
-    if kinds in ("ii", "iu") and value.__class__ is not int:
-        check_range(dtype, [int(given.min()), int(given.max())])
-    elif kinds == "ib":
-        if not np.isin(given, (0, 1)).all():
-            return value
-    elif kinds not in ("ff", "cc"):
+    if kinds == "ib":
+        return given.astype(bool) if np.isin(given, (0, 1)).all() else value
+    if value.__class__ is int or kinds not in ("ii", "iu", "ff", "cc"):
         return value
-    return value if value.__class__ is int and kinds != "ib" else given.astype(dtype)
+    if given.dtype.kind == "i":
+        check_range(dtype, [int(given.min()), int(given.max())])
+    return given.astype(dtype)
 
 
 def _check_dtype(array: Any, value: Any) -> None:
@@ -139,7 +139,7 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
             changed, last = np.unique(changed[::-1], return_index=True)  # the last of equals counts
             new = new[::-1][last]
         kept = ~_among(keys, changed)
-        there = ~_are(new, fill)
+        there = differs(new, fill)
         new = new[there]
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
     found = np.concatenate([values[kept], new.astype(array.dtype)])
@@ -222,7 +222,7 @@ def _few(
     ):
         return None
     _, given, found = coordinates(value)
-    there = ~_are(found, fill)
+    there = differs(found, fill)
     added = [np.full(np.count_nonzero(there), span.start, np.intp) for span in spans]
     for k, c in zip(sliced, given, strict=True):
         added[k] = spans[k].start + spans[k].step * np.asarray(c, np.intp)[there]
@@ -246,11 +246,6 @@ def _among(keys: Any, sought: Any) -> Any:
     if not len(sought):
         return np.zeros(len(keys), bool)
     return sought[np.minimum(sought.searchsorted(keys), len(sought) - 1)] == keys
-
-
-def _are(values: Any, fill: Any) -> Any:
-    """Which values are the fill."""
-    return values == fill if fill == fill else np.isnan(values)
 
 
 def _places(array: Any, index: Any, parts: Parts | None) -> tuple[list[Any], tuple[int, ...]]:

@@ -31,6 +31,8 @@ def index_casts(stmt: Stmt, unit: Unit) -> Stmt:
 def dimension_casts(expr: Expr) -> Expr:
     """An expression in which sizes are cast where they meet typed operands, before they become
     variables of int64."""
+    if not any(isinstance(node, Dimension) for node in expr.walk()):
+        return expr
 
     def rule(node: Expr) -> Expr:
         if not isinstance(node, Call) or not any(map(_is_of_sizes, node.args)):

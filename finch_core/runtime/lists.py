@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.rows import are_fills, without_fills
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
@@ -95,7 +96,7 @@ def fields_from_array(out: TensorStorage, source: Any) -> list[dict[str, Any]] |
 def _array_of_rows(tensor: Any) -> np.ndarray[Any, Any] | None:
     """``array_of_lists`` of tensors whose levels have ``to_rows``."""
     rows: np.ndarray[Any, Any] | None = None
-    if tensor.dtype.kind not in "biufc":
+    if tensor.dtype.kind not in "biufc" or not all(map(_makes_rows, tensor.layout.levels)):
         return None
     levels = list(tensor.levels())
     for k, (level, positions, _, _) in reversed(list(enumerate(levels))):
@@ -104,6 +105,10 @@ def _array_of_rows(tensor: Any) -> np.ndarray[Any, Any] | None:
         if rows is None:
             return None
     return None if rows is None else rows.reshape(tensor.shape).copy()
+
+
+def _makes_rows(level: Format) -> bool:
+    return type(level).to_rows is not Format.to_rows
 
 
 def _fields_from_rows(out: TensorStorage, array: Any) -> list[dict[str, Any]] | None:

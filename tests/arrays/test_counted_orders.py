@@ -70,7 +70,8 @@ def test_fills_and_other_formats_are_transposed_too():
         found = run.reordered(A, (1, 0))
         assert found.fill_value == 1
         np.testing.assert_array_equal(found.to_numpy(), x.T)
-        np.testing.assert_array_equal((A + A.T[:5, :5]).to_numpy() if x.shape[0] == 5 else x, x)
+        square = x[:5] + x[:5].T - 1
+        np.testing.assert_array_equal((A[:5] + A[:5].T - 1).to_numpy(), square, strict=True)
 
 
 @pytest.mark.parametrize("many", [False, True])
