@@ -21,14 +21,17 @@ from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Swit
 from finch_core.looplets.routines import positions_below, require_width
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
+from finch_levels.common.bit_sets import sort_distinct
 from finch_levels.common.compressed import steps, unfurled
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
     from finch_core.interface.tensorlike import BoundLevel, Fiber
 
-SCAN = 16
+SCAN = 8
 """Up to this many bytes of the map per entry, scanning it is faster than sorting the entries."""
+SPARSE = 15
+"""With fewer entries than one in ``2**15``, comparing them is faster than walking a bit set."""
 
 
 def _kept(name: str, role: str, init: int = 0) -> Field:
@@ -221,7 +224,8 @@ def _forget_if_reshaped(ctx: Context, lvl: BoundLevel) -> None:
 
 
 def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
-    """Put ``pos`` in increasing order: by sorting it, or by scanning the map if it is dense."""
+    """Put ``pos`` in increasing order: by scanning the map where it is dense, by a bit set of the
+    positions where it is not, by comparisons where they are far apart."""
     pos, tbl = lvl.buffer("pos"), lvl.buffer("tbl")
     with ctx.if_(extent <= count * SCAN):
         found = ctx.var(f"{lvl.name}_found", 0)
@@ -229,7 +233,10 @@ def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
             ctx.store(pos, found, at)
             ctx.assign(found, found + Load(tbl, at).cast(INTP))
     with ctx.else_():
-        ctx.sort(pos, 0, count)
+        with ctx.if_(extent >> SPARSE < count):
+            ctx.assign(count, sort_distinct(ctx, pos, count, extent))
+        with ctx.else_():
+            ctx.sort(pos, 0, count)
 
 
 def _point(ctx: Context, lvl: BoundLevel, count: Var, stop: Expr) -> None:
