@@ -1,4 +1,4 @@
-"""Byte maps sort their positions by a scan, a bit set or comparisons, in each dtype of positions."""
+"""Byte maps sort positions by a scan, a bit set or comparisons, in each dtype of positions."""
 
 from __future__ import annotations
 
