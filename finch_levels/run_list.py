@@ -46,6 +46,7 @@ from finch_levels.common.runs import (
     merge_runs,
     merges_late,
     scratch_fields,
+    unmerged,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class RunList(Format):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        scratch = scratch_fields(self.lvl) if merges_late(self) else ()
+        scratch = scratch_fields(unmerged(self.lvl)) if merges_late(self) else ()
         return (
             pointers(self.pointer, "where the runs of each fiber start"),
             Field("right", self.index, "the index before which each run ends", nonnegative=True),

@@ -54,6 +54,7 @@ from finch_levels.common.runs import (
     merge_runs,
     merges_late,
     scratch_fields,
+    unmerged,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class SparseRunList(Format):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        scratch = scratch_fields(self.lvl) if merges_late(self) else ()
+        scratch = scratch_fields(unmerged(self.lvl)) if merges_late(self) else ()
         return (
             pointers(self.pointer, "where the runs of each fiber start"),
             Field("left", self.index, "the first index of each run", nonnegative=True),

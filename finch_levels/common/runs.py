@@ -8,8 +8,9 @@ they are compared and copied to the child without duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -48,12 +49,24 @@ def _scratch_name(depth: int, name: str) -> str:
     return f"scratch{depth}_{name}"
 
 
+def unmerged(format: Any) -> Format:
+    """``format`` with levels of runs that merge none when they are frozen: what is compared when it
+    is copied need not be merged before."""
+    if format.child is not None:
+        below = unmerged(format.child)
+        if getattr(format, "merge", False) and merges_late(format):
+            format = evolve(format, lvl=below, merge=False)
+        elif below is not format.child:
+            format = evolve(format, lvl=below)
+    return cast("Format", format)
+
+
 def bind_scratch(lvl: BoundLevel, format: Format | None = None) -> BoundLevel:
-    """A level over the scratch fields of ``lvl``: of the format of its child, or of ``format`` in
-    the place of its own."""
+    """A level over the scratch fields of ``lvl``: of the format of its child, ``unmerged``, or of
+    ``format`` in the place of its own."""
     assert lvl.child is not None
     like = lvl.child if format is None else lvl
-    formats = (format or like.format).levels()
+    formats = (format or unmerged(like.format)).levels()
     bound: BoundLevel | None = None
     for k, (level, of) in reversed(list(enumerate(zip(like.levels(), formats, strict=True)))):
         parts = {f.name: lvl.parts[_scratch_name(k, f.name)] for f in of.fields}
@@ -148,7 +161,35 @@ def merge_runs(
     """
     assert lvl.child is not None
     assert lvl.scratch is not None
-    source, target, ptr = lvl.scratch, lvl.child, lvl.buffer("ptr")
+    with _constant_shapes(ctx, (*lvl.scratch.levels(), *lvl.child.levels())):
+        return _merge_runs(ctx, lvl, lvl.scratch, lvl.child, stop, ends, adjacent)
+
+
+@contextmanager
+def _constant_shapes(ctx: Context, levels: Sequence[BoundLevel]) -> Iterator[None]:
+    """The shapes of levels as constants: loops over their indices are known to lie within them."""
+    shapes = [level.shape for level in levels]
+    constants: dict[Expr, Expr] = {}
+    for level in levels:
+        if level.shape not in constants:
+            constants[level.shape] = ctx.let(f"{level.name}_n", level.shape)
+            ctx.prover.know_le(ctx.lift(0), constants[level.shape])
+        level.shape = constants[level.shape]
+    yield
+    for level, shape in zip(levels, shapes, strict=True):
+        level.shape = shape
+
+
+def _merge_runs(
+    ctx: Context,
+    lvl: BoundLevel,
+    source: BoundLevel,
+    target: BoundLevel,
+    stop: Expr,
+    ends: tuple[str, ...],
+    adjacent: Callable[[Expr], Expr],
+) -> Var:
+    ptr = lvl.buffer("ptr")
     kept, room = ctx.var(f"{lvl.name}_kept", 0), ctx.var(f"{lvl.name}_kept_room", 0)
     begin = ctx.var(f"{lvl.name}_begin", 0)
     with ctx.for_("p", 0, stop) as p:
