@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -257,12 +258,38 @@ def _spread_of_parts(
 
 def _of_sparse(array: Any, middle: Any, total: Any, count: int, stored: Any, divisor: float) -> Any:
     """The variance from the squares of stored elements, and how many are stored."""
-    absent = fn.FUNCTIONS["subtract"](float(count), stored)
-    fill = middle.dtype.type(array.fill_value)
-    apart = _squared(fn.FUNCTIONS["subtract"](fill, middle))
-    apart = fn.multiply(fn.cast(absent, apart.dtype), apart)
-    total = fn.where(fn.FUNCTIONS["greater"](absent, 0), fn.add(total, apart), total)
-    return divided(total, divisor)
+    fill, divisor = middle.dtype.type(array.fill_value), total.dtype.type(divisor)
+    return _variance(middle.dtype)(total, stored, middle, float(count), fill, divisor)
+
+
+@cache
+def _variance(dtype: np.dtype[Any]) -> fn.Direct:
+    """``_combined`` for each element, of means of this dtype."""
+    none = np.float64(0)
+
+    def value(
+        total: Expr, stored: Expr, middle: Expr, count: Expr, fill: Expr, divisor: Expr
+    ) -> Expr:
+        absent = Call(prim.sub, (count, stored))
+        square = _square_of(Call(prim.sub, (fill, middle)), dtype)
+        apart = Call(prim.mul, (Cast(absent, _real(dtype)), square))
+        some = Call(prim.gt, (absent, Literal(none, none.dtype)))
+        whole = Call(prim.ifelse, (some, Call(prim.add, (total, apart)), total))
+        return Call(prim.truediv, (whole, divisor))
+
+    return fn.Direct("variance", value)
+
+
+def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.zeros((), dtype).real.dtype
+
+
+def _square_of(away: Expr, dtype: np.dtype[Any]) -> Expr:
+    """The square of a number, or of the absolute value of a complex number."""
+    if dtype.kind != "c":
+        return Call(prim.mul, (away, away))
+    re, im = Call(prim.real, (away,)), Call(prim.imag, (away,))
+    return Call(prim.add, (Call(prim.mul, (re, re)), Call(prim.mul, (im, im))))
 
 
 def _combined(
@@ -290,16 +317,12 @@ def _squared(x: Any) -> Any:
 def _stored_squares(array: Any, middle: Any, axes: tuple[int, ...]) -> Any:
     """The squares of the distances of stored elements to ``middle``, summed."""
     dtype = middle.dtype
-    real = np.zeros((), dtype).real.dtype
 
     def square(x: Expr, m: Expr) -> Expr:
-        away = Call(prim.sub, (Cast(x, dtype) if array.dtype != dtype else x, m))
-        if dtype.kind != "c":
-            return Call(prim.mul, (away, away))
-        re, im = Call(prim.real, (away,)), Call(prim.imag, (away,))
-        return Call(prim.add, (Call(prim.mul, (re, re)), Call(prim.mul, (im, im))))
+        x = Cast(x, dtype) if array.dtype != dtype else x
+        return _square_of(Call(prim.sub, (x, m)), dtype)
 
-    return _over_stored("var", square, real, [array, operand(middle)], axes)
+    return _over_stored("var", square, _real(dtype), [array, operand(middle)], axes)
 
 
 def _stored_counts(array: Any, axes: tuple[int, ...]) -> Any:

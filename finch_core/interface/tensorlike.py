@@ -6,6 +6,7 @@ A *tensor-like* is anything that may be accessed: a ``Fiber`` of a bound level, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -97,6 +98,10 @@ class TensorLike:
     def filled_beyond(self) -> TensorLike | None:
         """This tensor-like with its fill in place of ``missing``; None if it never is missing."""
         return None
+
+    def mapped(self, view: Callable[[TensorLike], TensorLike]) -> TensorLike:
+        """``view`` of this tensor-like; of each of those that one of several may be."""
+        return view(self)
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         """The looplet over the outermost dimension."""

@@ -143,6 +143,9 @@ class _SeenBeside:
     depth: int
 
     def __call__(self, inner: TensorLike) -> TensorLike:
+        return self._of(inner) if inner.ndim else inner.mapped(self._of)
+
+    def _of(self, inner: TensorLike) -> TensorLike:
         whole = self.other.fiber
         if isinstance(inner, Constant):
             fill = Literal(whole.fill_value, whole.dtype, structural=True)

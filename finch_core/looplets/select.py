@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from finch_core.interface.level import Format, Mode
@@ -62,6 +63,9 @@ class Select(TensorLike):
 
     def protocol_of(self, dim: int) -> str:
         return self._model.protocol_of(dim)
+
+    def mapped(self, view: Callable[[TensorLike], TensorLike]) -> TensorLike:
+        return select(self.cond, self.yes.mapped(view), self.no.mapped(view))
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         yes, no = (part.unfurl(ctx, mode, protocol) for part in (self.yes, self.no))
