@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
+from finch_array.elementwise import scalar_tensor
 from finch_array.leaves import differs, relabelled, same
 from finch_array.operands import entries, has_memory, is_dense, kinds_of, stored
 from finch_array.requests import Request, Value, letters
@@ -44,7 +45,8 @@ class _Way:
     """How arrays of one signature are reduced, from ``start`` on.
 
     ``inner`` is whether a dimension that stays is stored inside of one that does not, ``lists``
-    whether all levels are compressed."""
+    whether all levels are compressed; ``whole`` whether none stays, and each element that is stored
+    is a value of the array's."""
 
     ufunc: Any
     dtype: np.dtype[Any]
@@ -52,6 +54,7 @@ class _Way:
     fill: Any
     inner: bool
     lists: bool
+    whole: bool
 
 
 _ways: dict[Any, _Way | None] = {}
@@ -80,6 +83,8 @@ def reduced(
             cells *= n
     if not cells or not count:
         return None
+    if way.whole:
+        return _of_values(array, way, count)
     there = entries(array)
     if cells > plans.DENSE_RATIO * there + plans.DENSE_LEAST:
         if not way.inner and cells < SPARE * there + LEAST:
@@ -90,7 +95,7 @@ def reduced(
 
 def _way_of(op: Operator, array: Any, axes: tuple[int, ...], dtype: Any) -> _Way | None:
     """The way in which arrays like this are reduced; None for the general one."""
-    if not has_memory(array) or is_dense(array) or len(axes) in (0, array.ndim):
+    if not has_memory(array) or is_dense(array) or not axes:
         return None
     found = stored(array)
     if not isinstance(found.source, Tensor) or not any(kind.gaps for kind in kinds_of(array)):
@@ -101,16 +106,35 @@ def _way_of(op: Operator, array: Any, axes: tuple[int, ...], dtype: Any) -> _Way
     if dtype.kind not in "biuf" or op.identity is None:
         return None
     start, fill = op.identity(dtype), np.asarray(array.fill_value).astype(dtype)[()]
+    if len(axes) == array.ndim:
+        layouts = [level.layout for level in found.source.format.levels()]
+        if (
+            op is prim.mul
+            or not {"compressed", "dense"}.issuperset(layouts[:-1])
+            or layouts[-1] != "values"
+        ):
+            return None
+        return _Way(UFUNCS[op], dtype, start, fill, inner=False, lists=False, whole=True)
     stay = [axis not in axes for axis in found.axes]
     inner = stay != sorted(stay, reverse=True)
     lists = all(level.layout == "compressed" for level in found.source.format.levels()[:-1])
     if alike(start, fill) or not (inner or lists):
         return None
-    return _Way(UFUNCS[op], dtype, start, fill, inner, lists)
+    return _Way(UFUNCS[op], dtype, start, fill, inner, lists, whole=False)
 
 
 def _zero(array: Any) -> Any:
     return array.dtype.type(0)
+
+
+def _of_values(array: Any, way: _Way, count: int) -> Any:
+    """The reduction of all elements: of the values that are stored, then of the fill."""
+    source = stored(array).source
+    values = source.arrays[source.layout.fields[-1]["val"].number][: source.nstored]
+    found = way.ufunc.reduce(values) if len(values) else way.start
+    if len(values) < count:
+        found = way.ufunc(found, way.fill)
+    return scalar_tensor(way.dtype.type(found))
 
 
 def _of_scattered(

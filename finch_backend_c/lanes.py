@@ -51,7 +51,7 @@ import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.operators import Value, constant, operate
-from finch_backend_c.registers import Reductions, Registers, elements, in_registers, terms
+from finch_backend_c.registers import Reductions, Registers, in_registers, lasting, terms
 from finch_backend_c.spelling import ctype
 from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import Substitution, changed_names, own_changes, read_names
@@ -256,7 +256,7 @@ def _kept(emitter: Emitter, reductions: Reductions, loops: Sequence[asm.For]) ->
     """The lanes that these loops share: in registers, if all of them can."""
     found = [terms(emitter, loop) for loop in loops]
     if all(found):
-        return Registers(emitter, reductions, found[0], elements(found[0]), lives_on=True)
+        return lasting(emitter, reductions, found[0])
     return Lanes(emitter, reductions, _count(reductions))
 
 

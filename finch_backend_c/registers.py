@@ -23,6 +23,9 @@ contiguous elements of one dtype, with the vector types of gcc and clang.
         }
     }
 
+Sums are the same whatever the registers of the processor are: accumulators are as many, and are
+added up in one order. Vectors longer than a register would be kept in memory.
+
 Other loops have their lanes in arrays (``lanes``), which the C compiler puts into registers where
 it sees that it can.
 """
@@ -34,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finch_backend_c import ctree as c
+from finch_backend_c import toolchain
 from finch_backend_c.operators import constant
 from finch_backend_c.spelling import ctype, suffix
 from finch_core.ir import assembly as asm
@@ -47,12 +51,12 @@ if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
 
 VECTOR = 32
-"""Bytes of a vector: one register, or two of half the length."""
+"""Bytes of a vector, in registers of this length or more."""
 VECTORS = 4
-"""The vectors of each variable, which hide the latency of additions."""
+"""The vectors of this length of each variable, which hide the latency of additions."""
 LONG = 4
-"""The factor by which a loop is long that has half as many vectors of twice the length: a register
-where the processor has such, but their elements take longer to add up."""
+"""The factor by which a loop is long that has half as many vectors of twice the length, where the
+processor has such registers: their elements take longer to add up."""
 MOST = 40
 """The most nodes of a term: declarations are substituted into it."""
 
@@ -302,11 +306,12 @@ def in_registers(
         parts.append(kept.filled(turns, at, stop, terms))
         left = kept.turns
     else:
-        width = elements(terms)
-        left = VECTORS * width
-        wide = Registers(emitter, loop.lanes, terms, 2 * width, VECTORS // 2)
-        some = Registers(emitter, loop.lanes, terms, width, VECTORS)
-        for vectors, least in ((wide, LONG * left), (some, left)):
+        left = VECTORS * VECTOR // itemsize(terms)
+        forms = [(elements(terms), left)]
+        if toolchain.register_bytes() > VECTOR:
+            forms.insert(0, (2 * elements(terms), LONG * left))
+        for width, least in forms:
+            vectors = Registers(emitter, loop.lanes, terms, width, left // width)
             if most >= least:
                 whole = c.Block(vectors.whole(turns, at, stop))
                 parts.append(c.If(_left(at, stop, least), whole))
@@ -333,9 +338,20 @@ def _rest(turns: Turns, terms: tuple[Term, ...], stop: c.Expr, left: int) -> tup
     return (*parts, c.If(c.Binary("<", at, stop), last))
 
 
+def lasting(emitter: Emitter, reductions: Reductions, terms: tuple[Term, ...]) -> Registers:
+    """Accumulators that are kept around several loops: ``VECTOR`` bytes for each variable."""
+    count = VECTOR // itemsize(terms) // elements(terms)
+    return Registers(emitter, reductions, terms, elements(terms), count, lives_on=True)
+
+
 def elements(terms: tuple[Term, ...]) -> int:
-    """The elements of a vector."""
-    return VECTOR // concrete(terms[0].var.type).itemsize
+    """The elements of a vector, which fits into a register."""
+    return min(VECTOR, toolchain.register_bytes()) // itemsize(terms)
+
+
+def itemsize(terms: tuple[Term, ...]) -> int:
+    """The bytes of an element."""
+    return concrete(terms[0].var.type).itemsize
 
 
 def vector(dtype: np.dtype[Any], width: int) -> str:

@@ -96,6 +96,18 @@ def have_full_registers() -> bool:
     return "amx_tile" in _processor().split()
 
 
+@cache
+def register_bytes() -> int:
+    """The length of the processor's vector registers. What it says of itself is read on Linux;
+    others are taken for processors with registers of 32 bytes, those of Arm for 16."""
+    known = _processor().split()
+    if "avx512f" in known:
+        return 64
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return 16
+    return 32 if "avx" in known or "flags" not in known else 16
+
+
 def suitable(optional: Iterable[str], windows: bool) -> tuple[str, ...]:
     """The optional flags for a kernel that reads ``windows`` or does not."""
     unfit = {HALF_REGISTERS, FULL_REGISTERS}

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from finch_backend_c import toolchain
+
 FOLDER = Path(__file__).parent / "expected"
+
+
+@pytest.fixture(autouse=True)
+def registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text for a processor with long registers, on any."""
+    monkeypatch.setattr(toolchain, "register_bytes", lambda: 64)
 
 
 @pytest.fixture

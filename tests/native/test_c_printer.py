@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finch_backend_c import ctree as c
+from finch_backend_c import toolchain
 from finch_backend_c.entry import translate
 from finch_backend_c.printer import WIDTH, expression, wrapped
 from finch_core.ir import assembly as asm
@@ -226,13 +227,51 @@ def reduced(record, op, start, stop, dtype=FLOAT64):
     ]
 
 
-def test_reductions_get_lanes():
+@pytest.fixture
+def has_registers(monkeypatch):
+    """Sets the length of the processor's registers, in bytes."""
+    return lambda length: monkeypatch.setattr(toolchain, "register_bytes", lambda: length)
+
+
+@pytest.mark.parametrize("length", [16, 32, 64])
+def test_vectors_fit_into_registers(length, has_registers):
+    has_registers(length)
     record = Record("r")
     record.buffer("b", np.arange(100.0))
     sums = emitted(*reduced(record, prim.add, lift(0), lift(100)), records=[record])
-    assert "f64x8_t s_lane = *(const f64x8_t *)&b[i_at];" in sums
-    assert "f64x4_t s_lane_4 = *(const f64x4_t *)&b[i_at + 12];" in sums
-    assert "s += s_lane[0] + s_lane[2] + (s_lane[1] + s_lane[3]);" in sums
+    longest = max(
+        k for k in (2, 4, 8) if f"f64x{k}_t s_lane = *(const f64x{k}_t *)&b[i_at];" in sums
+    )
+    assert longest == length // 8
+    if length == 16:
+        assert "f64x2_t s_lane_8 = *(const f64x2_t *)&b[i_at + 14];" in sums
+        assert "s += s_lane[0] + s_lane[1];" in sums
+    else:
+        assert "f64x4_t s_lane_4 = *(const f64x4_t *)&b[i_at + 12];" in sums
+        assert "s += s_lane[0] + s_lane[2] + (s_lane[1] + s_lane[3]);" in sums
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("op", [prim.add, prim.mul], ids=str)
+def test_sums_are_the_same_in_registers_of_any_length(op, dtype, has_registers):
+    rng, found = np.random.default_rng(1), {}
+    values = rng.random(300).astype(dtype) + dtype(0.5)
+    for length in (16, 32, 64):
+        has_registers(length)
+        record, n = Record("r"), var("n")
+        data = np.empty(300, dtype)
+        record.buffer("b", data)
+        kernel = kernel_of([record], reduced(record, op, lift(1), n, data.dtype), arguments=(n,))
+        compiled = QUICK.compile(kernel)
+        for stop in (1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 129, 150, 257, 300):
+            data[:] = values
+            assert call_kernel(compiled, [record], stop)[0] == 0
+            assert found.setdefault(stop, data[0]) == data[0]
+
+
+def test_other_reductions_get_lanes():
+    record = Record("r")
+    record.buffer("b", np.arange(100.0))
     least = emitted(*reduced(record, prim.minimum_, lift(0), lift(100)), records=[record])
     assert "double s_lane[16] = {[0 ... 15] = __builtin_inf()};" in least
     carrying = emitted(*reduced(record, prim.minimum, lift(0), lift(100)), records=[record])
@@ -264,8 +303,10 @@ def test_lanes_keep_the_sign_of_zero():
     assert np.signbit(record.kept[0][0])
 
 
+@pytest.mark.parametrize("length", [16, 32])
 @pytest.mark.parametrize("seen", [False, True])
-def test_lanes_stay_filled_around_loops_whose_lengths_are_data(seen):
+def test_lanes_stay_filled_around_loops_whose_lengths_are_data(seen, length, has_registers):
+    has_registers(length)
     record, lengths = Record("r"), [0, 3, 4, 5, 8, 1, 140, 9]
     ends = np.cumsum([0, *lengths])
     data, out = np.arange(ends[-1] + 0.0), np.zeros(len(lengths))
@@ -286,8 +327,10 @@ def test_lanes_stay_filled_around_loops_whose_lengths_are_data(seen):
     ]
     lines = emitted(*statements, records=[record])
     outer = next(k for k, line in enumerate(lines) if line.startswith("for (int64_t q"))
-    declared = [k for k, line in enumerate(lines) if line.startswith("f64x4_t s_lane =")]
-    assert min(declared) > outer if seen else declared == [outer - 1]
+    declared = [
+        k for k, line in enumerate(lines) if line.startswith(f"f64x{length // 8}_t s_lane =")
+    ]
+    assert min(declared) > outer if seen else declared == [outer - 32 // length]
     assert run([record], statements)[0] == 0
     assert out[0] == data.sum()
     assert not seen or out[1:].tolist() == np.cumsum(data)[ends[2:] - 1].tolist()
