@@ -31,7 +31,15 @@ static void heapsort_$S($T *a, int64_t n)
 
 
 SORT = """\
-typedef $T eight_$S __attribute__((vector_size(8 * sizeof($T)), may_alias));
+// As many numbers as a register has room for, up to eight: longer vectors would be in memory.
+#ifdef __AVX512F__
+#define SIDE_BY_SIDE_$S 8
+#elif defined __AVX2__
+#define SIDE_BY_SIDE_$S (sizeof($T) > 4 ? 4 : 8)
+#else
+#define SIDE_BY_SIDE_$S (sizeof($T) > 2 ? 16 / sizeof($T) : 8)
+#endif
+typedef $T some_$S __attribute__((vector_size(SIDE_BY_SIDE_$S * sizeof($T)), may_alias));
 
 // Sort up to 64 different numbers by counting for each how many are less, so that no branch depends
 // on them. Where two are equal the counts do not add up: false, and nothing was changed.
@@ -41,15 +49,17 @@ static bool sort_ranked_$S($T *a, int64_t n)
     int64_t sum = 0;
     for (int64_t k = 0; k < n; k++)
         held[k] = a[k];
-    for (int64_t k = 0; k < n; k += 16) {
-        const eight_$S first = *(eight_$S *)(held + k), second = *(eight_$S *)(held + k + 8);
-        eight_$S less_first = {0}, less_second = {0};
+    for (int64_t k = 0; k < n; k += 2 * SIDE_BY_SIDE_$S) {
+        some_$S *const counted = (some_$S *)(rank + k);
+        const some_$S first = *(some_$S *)(held + k);
+        const some_$S second = *(some_$S *)(held + k + SIDE_BY_SIDE_$S);
+        some_$S less_first = {0}, less_second = {0};
         for (int64_t j = 0; j < n; j++) {
-            less_first -= (eight_$S)(a[j] < first);
-            less_second -= (eight_$S)(a[j] < second);
+            less_first -= (some_$S)(a[j] < first);
+            less_second -= (some_$S)(a[j] < second);
         }
-        *(eight_$S *)(rank + k) = less_first;
-        *(eight_$S *)(rank + k + 8) = less_second;
+        counted[0] = less_first;
+        counted[1] = less_second;
     }
     for (int64_t k = 0; k < n; k++)
         sum += rank[k];

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 SCAN = 8
 """Up to this many bytes of the map per entry, scanning it is faster than sorting the entries."""
-SPARSE = 15
-"""With fewer entries than one in ``2**15``, comparing them is faster than walking a bit set."""
+FEW, SPARSE = 16, 15
+"""Up to so many entries, and fewer than one in ``2**15`` bytes of the map, are sorted by
+comparisons, which are then faster than a walk of a bit set."""
 
 
 def _kept(name: str, role: str, init: int = 0) -> Field:
@@ -225,7 +226,7 @@ def _forget_if_reshaped(ctx: Context, lvl: BoundLevel) -> None:
 
 def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
     """Put ``pos`` in increasing order: by scanning the map where it is dense, by a bit set of the
-    positions where it is not, by comparisons where they are far apart."""
+    positions where it is not, by comparisons where they are few or far apart."""
     pos, tbl = lvl.buffer("pos"), lvl.buffer("tbl")
     with ctx.if_(extent <= count * SCAN):
         found = ctx.var(f"{lvl.name}_found", 0)
@@ -233,7 +234,7 @@ def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
             ctx.store(pos, found, at)
             ctx.assign(found, found + Load(tbl, at).cast(INTP))
     with ctx.else_():
-        with ctx.if_(extent >> SPARSE < count):
+        with ctx.if_((count > FEW).and_(extent >> SPARSE < count)):
             ctx.assign(count, sort_distinct(ctx, pos, count, extent))
         with ctx.else_():
             ctx.sort(pos, 0, count)
