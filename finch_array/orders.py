@@ -15,6 +15,13 @@ SCATTER, HASHED = 3.0, 24.0
 """The time of an update in no order, through a workspace of one row or through a hash table of
 several dimensions, relative to one in order."""
 
+VECTOR = 4.0
+"""The steps of a loop along contiguous memory that take the time of one."""
+
+EXCHANGE, IN_PLACE = 3.0, 1.5
+"""The time around loops that the compiler exchanges, relative to a step of a loop; and that of
+updates in memory, relative to those in registers, which exchanged loops have."""
+
 COPY = 8.0
 """The time of sorting an entry into another order, relative to a step of a loop."""
 
@@ -143,12 +150,30 @@ def _cost(
     late = stored[appends(loops, stored) :]
     if forced and late:
         return float("inf")
-    cost = sum(steps) + steps[-1] if steps else 1.0
+    cost = sum(steps[:-1]) + 2.0 * _innermost(terms, steps, loops, stored) if steps else 1.0
     if not all(name in full for name in late):
         jumps = _jumps(steps, loops, out, full) if dense else steps[-1]
         cost += jumps * ((SCATTER if dense or len(late) == 1 else HASHED) - 1.0)
     cost += COPY * sum(terms[k].entries for k in copied)
     return cost * (1.0 if stored == list(out) else 1.01)
+
+
+def _innermost(
+    terms: Sequence[Term], steps: Sequence[float], loops: Sequence[str], stored: Sequence[str]
+) -> float:
+    """The time of the innermost loop: that of its steps, or of vectors of them, where one of the
+    last two runs along the last dimension of the result and of all that has its index: the compiler
+    exchanges them, which takes time around them. It is no less than that of the turns without that
+    loop."""
+    for k, name in list(enumerate(loops))[1:][-2:]:
+        having = [term for term in terms if name in term.indices]
+        contiguous = all(not term.sparse and term.indices[-1] == name for term in having)
+        if having and contiguous and stored[-1:] == [name]:
+            turns = steps[-1] * steps[k - 1] / max(steps[k], 1e-9)
+            if name == loops[-1]:
+                return min(steps[-1], max(steps[-1] * IN_PLACE / VECTOR, turns))
+            return min(steps[-1], max(steps[-1] / VECTOR, turns) + EXCHANGE * steps[k - 1])
+    return steps[-1]
 
 
 def _jumps(

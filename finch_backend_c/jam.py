@@ -1,9 +1,8 @@
 """Unroll and jam: sums of several turns are computed side by side, in an array that the compiler
 keeps in vector registers.
 
-    const int64_t i_tiles = (stop - start) / 16;
-    for (int64_t i_tile = 0; i_tile < i_tiles; i_tile++) {
-        const int64_t i_at = start + i_tile * 16;
+    int64_t i_at = start;
+    while (stop - i_at >= 16) {
         double t_tile[16];
         for (int64_t k = 0; k < 16; k++) {
             const int64_t i = i_at + k;
@@ -20,8 +19,10 @@ keeps in vector registers.
             const int64_t i = i_at + k;
             y[i] = t_tile[k];
         }
+        i_at += 16;
     }
-    for (int64_t i = start + i_tiles * 16; i < stop; i++) (...)
+    if (stop - i_at >= 8) (...)  // 8 in the same way, once, then 4 and 2
+    if (i_at < stop) (...)
 
 Compilers unroll loops of 16 turns altogether, and only then find registers for the array.
 """
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
 
 TURNS = 16
-"""The turns that are made at a time."""
+"""The turns that are made at a time, as long as there are so many."""
 
 
 def jammed(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
@@ -72,43 +73,49 @@ def _is_name(expr: Expr) -> bool:
 def _tiles(
     emitter: Emitter, loop: asm.For, begin: asm.Let, inner: asm.For, end: asm.Store
 ) -> tuple[c.Stmt, ...]:
-    name = emitter.scope.variable(loop.var.name)
+    name, at = (
+        emitter.scope.variable(loop.var.name),
+        c.Name(emitter.scope.fresh(f"{loop.var.name}_at")),
+    )
     type, start, stop = ctype(concrete(loop.var.type)), *map(emitter.node, (loop.start, loop.stop))
-    tiles, tile, at = (c.Name(emitter.scope.fresh(f"{name}_{w}")) for w in ("tiles", "tile", "at"))
-    array = c.Name(emitter.scope.fresh(f"{emitter.scope.variable(begin.var.name)}_tile"))
-    turns = c.Number(str(TURNS))
-
-    def each(*statements: asm.Statement, pragma: str = "") -> c.For:
-        """Statements for each turn of a tile, whose sums are elements of the array."""
-        k = c.Name(emitter.loop_name("k"))
-        index = c.Declare(f"const {type}", name, c.Binary("+", at, k))
-        with emitter.replaced({begin.var.name: c.Subscript(array, k)}):
-            body = c.Block((index, *emitter.block(asm.Block(statements)).statements))
-        return c.For(type, k.text, c.Number("0"), turns, body, pragma=pragma)
-
     once, terms = _invariant(loop, begin, inner)
-    index = emitter.scope.variable(inner.var.name)
-    added = c.Block((*emitter.block(asm.Block(once)).statements, each(*terms, pragma="omp simd")))
-    after = c.Binary("+", start, c.Binary("*", tiles, turns))
-    body = c.Block(
-        (
-            c.Declare(f"const {type}", at.text, c.Binary("+", start, c.Binary("*", tile, turns))),
-            c.Declare(emitter.variable_type(begin.var), f"{array.text}[{TURNS}]"),
+
+    def tile(turns: int) -> c.Block:
+        """As many turns from ``at`` on, whose sums are elements of an array."""
+        array = c.Name(emitter.scope.fresh(f"{emitter.scope.variable(begin.var.name)}_tile"))
+
+        def each(*statements: asm.Statement, pragma: str = "") -> c.For:
+            k = c.Name(emitter.loop_name("k"))
+            index = c.Declare(f"const {type}", name, c.Binary("+", at, k))
+            with emitter.replaced({begin.var.name: c.Subscript(array, k)}):
+                body = c.Block((index, *emitter.block(asm.Block(statements)).statements))
+            return c.For(type, k.text, c.Number("0"), c.Number(str(turns)), body, pragma=pragma)
+
+        index = emitter.scope.variable(inner.var.name)
+        shared = emitter.block(asm.Block(once)).statements
+        return c.Block((
+            c.Declare(emitter.variable_type(begin.var), f"{array.text}[{turns}]"),
             each(asm.Assign(begin.var, begin.value)),
             c.For(
                 ctype(concrete(inner.var.type)), index, emitter.node(inner.start),
-                emitter.node(inner.stop), added,
+                emitter.node(inner.stop), c.Block((*shared, each(*terms, pragma="omp simd"))),
             ),
             each(end),
-        )
-    )  # fmt: skip
-    one_by_one = emitter.block(asm.Block((begin, inner, end)))
-    count = c.Binary("/", c.Binary("-", stop, start), turns)
-    return (
-        c.Declare(f"const {type}", tiles.text, count),
-        c.For(type, tile.text, c.Number("0"), tiles, body),
-        c.For(type, name, after, stop, one_by_one),
-    )
+            c.Assign(at, c.Number(str(turns)), "+="),
+        ))  # fmt: skip
+
+    def left(turns: int) -> c.Expr:
+        return c.Binary(">=", c.Binary("-", stop, at), c.Number(str(turns)))
+
+    most = c.While(left(TURNS), tile(TURNS))
+    rest, turns = list[c.Stmt](), TURNS
+    while turns > 2:
+        turns //= 2
+        rest.append(c.If(left(turns), tile(turns)))
+    index = c.Declare(f"const {type}", name, at)
+    one = emitter.block(asm.Block((begin, inner, end))).statements
+    rest.append(c.If(c.Binary("<", at, stop), c.Block((index, *one))))
+    return c.Declare(type, at.text, start), most, *rest
 
 
 def _invariant(

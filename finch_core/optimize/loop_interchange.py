@@ -44,7 +44,7 @@ STRIP = 1024
 GROUP = 32
 """Terms that are added to the sums of a strip at a time: about as many sequences of addresses are
 foreseen by processors."""
-FEW = 16
+FEW = 2
 """With fewer sums the loops stay as they are."""
 
 Range = tuple[tuple[Expr, ...], tuple[Expr, ...]]

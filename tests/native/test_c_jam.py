@@ -39,7 +39,7 @@ def operands(dtype, rows, terms):
 def test_the_same_bits(dtype):
     plain = kernel(product, disabled="loop_interchange", strict=True)
     run = kernel(product, strict=True)
-    for rows in (0, 1, 15, 16, 17, 31, 33, 1024, 1041, 2080):
+    for rows in (0, 1, 2, 3, 4, 6, 9, 15, 16, 17, 31, 33, 1024, 1041, 2080):
         for terms in (0, 1, 3, 32, 33, 65):
             A, x, y = operands(dtype, rows, terms)
             np.testing.assert_array_equal(run(y.copy(), A, x), plain(y.copy(), A, x))
@@ -50,6 +50,7 @@ def test_tiles_are_for_real_numbers(dtype):
     A, x, y = operands(dtype, 3, 3)
     text = kernel(product).lower(y, A, x).as_text("source")
     assert ("_tile[16]" in text) == (np.dtype(dtype).kind != "c")
+    assert ("_tile_4[2]" in text) == (np.dtype(dtype).kind != "c")
 
 
 def test_what_turns_share():
