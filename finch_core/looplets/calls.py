@@ -20,11 +20,12 @@ def lower_looplet(ctx: Context, looplet: Looplet, region: Region, slot: int) -> 
     puts its own looplet back.
     """
     began = ctx.regions
-    if any(_same(looplet, region, *before) for before in ctx.looplets_around):
-        raise _mistake(
-            looplet, region, slot, "lowers the same region with the same looplet again",
-            hint="it puts another looplet into the slot, or ends the region earlier",
-        )  # fmt: skip
+    for outer, around in ctx.looplets_around:
+        if looplet is outer and _same(region, around):
+            raise _mistake(
+                looplet, region, slot, "lowers the same region with the same looplet again",
+                hint="it puts another looplet into the slot, or ends the region earlier",
+            )  # fmt: skip
     ctx.looplets_around.append((looplet, region))
     try:
         found: object = looplet.lower(ctx, region, slot)  # type: ignore[func-returns-value]
@@ -46,12 +47,9 @@ def lower_looplet(ctx: Context, looplet: Looplet, region: Region, slot: int) -> 
         )  # fmt: skip
 
 
-def _same(looplet: Looplet, region: Region, outer: Looplet, around: Region) -> bool:
-    return (
-        looplet is outer
-        and region.body is around.body
-        and (region.start, region.stop) == (around.start, around.stop)
-    )
+def _same(region: Region, around: Region) -> bool:
+    ends, outer = (region.start, region.stop), (around.start, around.stop)
+    return region.body is around.body and ends == outer
 
 
 def _mistake(looplet: Looplet, region: Region, slot: int, what: str, hint: str) -> PluginError:

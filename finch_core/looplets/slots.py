@@ -89,11 +89,11 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
             return found.read(ctx)
         return Access(found, rest, expr.span)
 
+    def has_slot(node: Stmt | Expr) -> bool:
+        return number in [slot.number for slot in slots_of(node)]
+
     return rewrite(
-        stmt,
-        lambda expr: placed(expr, True),
-        lambda target: placed(target, False),
-        lambda node: any(slot.number == number for slot in slots_of(node)),
+        stmt, lambda expr: placed(expr, True), lambda target: placed(target, False), has_slot
     )
 
 
