@@ -161,8 +161,16 @@ def merge_runs(
     """
     assert lvl.child is not None
     assert lvl.scratch is not None
-    with _constant_shapes(ctx, (*lvl.scratch.levels(), *lvl.child.levels())):
+    with _constant_shapes(ctx, (*_all_levels(lvl.scratch), *_all_levels(lvl.child))):
         return _merge_runs(ctx, lvl, lvl.scratch, lvl.child, stop, ends, adjacent)
+
+
+def _all_levels(lvl: BoundLevel) -> Iterator[BoundLevel]:
+    """A level, those below it, and the scratch levels of all of these."""
+    for level in lvl.levels():
+        yield level
+        if level.scratch is not None:
+            yield from _all_levels(level.scratch)
 
 
 @contextmanager
