@@ -49,11 +49,13 @@ from finch_core.records import evolve, field, frozen
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 from finch_levels.common.runs import (
     bind_scratch,
+    constant_shapes,
     copy_subfiber,
     differ,
     empty_scratch,
     scratch_fields,
     stores,
+    unmerged,
 )
 from finch_levels.sparse_run_list import SparseRunList
 
@@ -108,7 +110,7 @@ class SparseInterval(Format):
     @property
     def _unsettled(self) -> Format:
         """The format that holds the runs of fibers until the level is frozen."""
-        return SparseRunList(self.lvl, index=self.index, merge=False)
+        return SparseRunList(unmerged(self.lvl), index=self.index, merge=False)
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]
@@ -164,7 +166,8 @@ class SparseInterval(Format):
         assert lvl.child is not None
         if lvl.scratch is not None:
             lvl.scratch.freeze(ctx, stop)
-            _settle(ctx, lvl, lvl.scratch, stop)
+            with constant_shapes(ctx, lvl.scratch, lvl):
+                _settle(ctx, lvl, lvl.scratch, stop)
         lvl.child.freeze(ctx, stop)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:

@@ -219,15 +219,18 @@ class _Scopes:
         if not isinstance(given, Literal) or not _is_fill(given, fill, dtype):
             if is_array(tensor):
                 return self.stmt(_filled(stmt, tensor.format.ndim), scope)
-            shown = _shown(given.value) if isinstance(given, Literal) else "a run-time value"
             leaf = tensor.format.levels()[-1]
-            other = "make the tensor with that fill value"
-            if not leaf.holds_fill:
-                other = f"use another leaf, as a {leaf.name} has no other fill"
+            if not isinstance(given, Literal):
+                shown, other = "a run-time value", "the number itself, as names stand for values"
+            elif leaf.holds_fill:
+                shown, other = _shown(given.value), "or make the tensor with that fill value"
+            else:
+                shown = _shown(given.value)
+                other = f"or use another leaf, as a {leaf.name} has no other fill"
             raise FormatError(
                 f"{stmt.tensor} is declared to {shown}, but its fill value is {as_number(fill)}",
                 span=stmt.span,
-                hint=f"write {stmt.tensor}[...] = {as_number(fill)}, or {other}",
+                hint=f"write {stmt.tensor}[...] = {_spelled(fill)}, {other}",
             )
         return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
 

@@ -8,7 +8,7 @@ they are compared and copied to the child without duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -161,7 +161,7 @@ def merge_runs(
     """
     assert lvl.child is not None
     assert lvl.scratch is not None
-    with _constant_shapes(ctx, (*_all_levels(lvl.scratch), *_all_levels(lvl.child))):
+    with constant_shapes(ctx, lvl.scratch, lvl.child):
         return _merge_runs(ctx, lvl, lvl.scratch, lvl.child, stop, ends, adjacent)
 
 
@@ -174,8 +174,10 @@ def _all_levels(lvl: BoundLevel) -> Iterator[BoundLevel]:
 
 
 @contextmanager
-def _constant_shapes(ctx: Context, levels: Sequence[BoundLevel]) -> Iterator[None]:
-    """The shapes of levels as constants: loops over their indices are known to lie within them."""
+def constant_shapes(ctx: Context, *roots: BoundLevel) -> Iterator[None]:
+    """The shapes of these levels, and of those below them and their scratch levels, as constants:
+    loops over their indices are known to lie within them."""
+    levels = [level for root in roots for level in _all_levels(root)]
     shapes = [level.shape for level in levels]
     constants: dict[Expr, Expr] = {}
     for level in levels:

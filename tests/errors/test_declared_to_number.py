@@ -14,5 +14,5 @@ y is declared to a run-time value, but its fill value is 0.0
   line 2
     y[...] = c
     ^^^^^^^^^^
-  hint: write y[...] = 0.0, or make the tensor with that fill value"""
+  hint: write y[...] = 0.0, the number itself, as names stand for values"""
     assert refusal(FormatError, constant, dense(VECTOR), 0.0) == expected
