@@ -396,9 +396,11 @@ def _by_rule(rule: Rule, values: Sequence[Any]) -> Any:
 
 def _forgets(levels: Sequence[Any]) -> bool:
     """Whether a format, of these levels above its leaf, cannot tell what equals its fill from what
-    is not stored: the innermost level pads, or another merges neighbours that are equal."""
+    is not stored: the innermost level pads, or has room for one piece, for which it takes nothing
+    that equals the fill; or another merges neighbours that are equal."""
     *outer, innermost, _leaf = levels
-    return innermost.pads or any(level.structure.pieces is Pieces.RUNS for level in outer)
+    alone = innermost.pads or innermost.structure.single
+    return alone or any(level.structure.pieces is Pieces.RUNS for level in outer)
 
 
 def _on_fill(operand: Any) -> Expr:

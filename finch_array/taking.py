@@ -63,7 +63,7 @@ def taken(array: Any, indices: Any, place: int) -> Any:
             _is_slow(source, at, len(vector)) or are_few(key, entries(source) + len(vector))
         ):
             return as_seen(_taken_by_coordinates(source, vector, at, shape, format), axes)
-        if _is_scattered(source, at):
+        if at == source.ndim - 1 and _is_scattered(source, at):
             return as_seen(_scattered(key, source, vector, shape), axes)
     sizes = dict(zip(letters(array.ndim), shape, strict=True))
 

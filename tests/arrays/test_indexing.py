@@ -9,6 +9,7 @@ from array_support import MATRICES, data, fa, held, same, tensor
 from finch_array import orders
 from finch_core import DimensionMismatch, FormatError
 from finch_core.errors import OutOfBounds
+from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList, SparsePinpoint
 
 INDICES = [
     np.s_[2], np.s_[1:3], np.s_[:, 2], np.s_[::2], np.s_[::-1, 1:5:2], np.s_[None, 2:4, ..., None],
@@ -144,6 +145,17 @@ def test_take():
     same(fa.take(A, [2, 0], axis=1), np.take(a, [2, 0], 1))
     order = np.argsort(a, axis=1)
     same(fa.take_along_axis(A, order, axis=1), np.take_along_axis(a, order, 1))
+
+
+@pytest.mark.parametrize("chosen", [[0, 0, 0], [2, 0], [1] * 40, []], ids=len)
+@pytest.mark.parametrize("outer", [Dense, SparseHash, SparsePinpoint, SparseList])
+@pytest.mark.parametrize("inner", [SparseHash, SparsePinpoint, SparseByteMap])
+def test_subarrays_along_a_dimension_between_others(outer, inner, chosen):
+    """They are no single elements, which alone are scattered to where they are wanted."""
+    a = np.zeros((4, 3, 5))
+    a[1, 2] = [0, 1, 0, 2, 0]
+    A = fa.asarray(a, format=outer(inner(SparseList(Element(0.0)))))
+    same(fa.take(A, np.array(chosen, int), axis=1), np.take(a, np.array(chosen, int), 1))
 
 
 def test_a_column_of_a_matrix_with_few_entries_is_cut_out_in_its_order():

@@ -14,7 +14,8 @@ from finch_core import Tensor
 from finch_core.errors import FinchError
 from finch_core.interface.layout import layout
 from finch_core.interface.signatures import tensor_signature
-from finch_levels import Element, SparseList
+from finch_levels import Element, SparseInterval, SparseList, SparsePinpoint
+from finch_wrappers import stride
 
 FILLS = (True, np.int8(-3), np.uint8(0), np.int64(7), np.float32(0.1), 0.0, -0.0, np.nan, 2 - 1j)
 NUMBERS = (False, 3, -1, 2**40, 0.1, -np.inf, 1j, np.float16(3), np.uint64(2**63), np.int32(0))
@@ -105,3 +106,15 @@ def test_an_array_is_unlike_a_number_that_is_its_fill(first):
         assert found.format == Direct("where", _choose._function)(*given).format
         np.testing.assert_array_equal(found.to_numpy(), np.where(*map(np.asarray, given)))
     assert where(*operands).nnz < array.size
+
+
+@pytest.mark.parametrize("level", [SparsePinpoint, SparseInterval, SparseList])
+@pytest.mark.parametrize("step", [1, -1, -2])
+def test_what_equals_another_fill_is_stored(level, step):
+    """False is no fill of ``x != 0`` where the fill of ``x`` is 2: a level with room for one piece
+    takes nothing that equals the fill of the kernel's result, which gets its own afterwards."""
+    x = np.array([2, 2, 0], np.int64)
+    seen = stride(Tensor(level(Element(np.int64(2))), x), slice(None, None, step))
+    found = FUNCTIONS["not_equal"](seen, 0)
+    assert found.to_numpy().tolist() == (x[::step] != 0).tolist()
+    assert found.fill_value
