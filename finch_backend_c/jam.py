@@ -73,10 +73,8 @@ def _is_name(expr: Expr) -> bool:
 def _tiles(
     emitter: Emitter, loop: asm.For, begin: asm.Let, inner: asm.For, end: asm.Store
 ) -> tuple[c.Stmt, ...]:
-    name, at = (
-        emitter.scope.variable(loop.var.name),
-        c.Name(emitter.scope.fresh(f"{loop.var.name}_at")),
-    )
+    name = emitter.scope.variable(loop.var.name)
+    at = c.Name(emitter.scope.fresh(f"{name}_at"))
     type, start, stop = ctype(concrete(loop.var.type)), *map(emitter.node, (loop.start, loop.stop))
     once, terms = _invariant(loop, begin, inner)
 

@@ -1,8 +1,8 @@
 """Sorting distinct indices by a bit set of two levels: a bit for each index, and a bit for each
 word of these bits, so that walking the set skips what is empty.
 
-It takes a few nanoseconds for each index and a word for each square of the bits of a word, where
-sorting by comparisons takes tens; see ``docs/decisions/266-sorting-by-a-bit-set.md``.
+It takes a few nanoseconds for each index, on any processor, and clears a word for each square of
+the bits of a word; see ``docs/decisions/266-sorting-by-a-bit-set.md``.
 """
 
 from __future__ import annotations
