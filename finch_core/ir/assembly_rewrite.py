@@ -32,7 +32,17 @@ from finch_core.ir.assembly import (
     Swap,
     While,
 )
-from finch_core.ir.expressions import Buffer, Call, Expr, Invoke, Length, Load, Overlaps, Var
+from finch_core.ir.expressions import (
+    Buffer,
+    Call,
+    Expr,
+    Invoke,
+    Length,
+    Literal,
+    Load,
+    Overlaps,
+    Var,
+)
 from finch_core.ir.kept import kept
 from finch_core.records import evolve
 
@@ -244,7 +254,17 @@ def _of_all(exprs: Iterable[Expr]) -> tuple[frozenset[str], frozenset[str]]:
     found = [_names(expr) for expr in exprs]
     if len(found) == 1:
         return found[0]
-    return _NOTHING.union(*[one[0] for one in found]), _NOTHING.union(*[one[1] for one in found])
+    return _union([one[0] for one in found]), _union([one[1] for one in found])
+
+
+def _union(sets: list[frozenset[str]]) -> frozenset[str]:
+    """The union: one of ``sets`` where that has all. Nodes keep them, and most are alike."""
+    some = [names for names in sets if names]
+    if not some:
+        return _NOTHING
+    largest = max(some, key=len)
+    found = largest.union(*some)
+    return found if len(found) > len(largest) else largest
 
 
 @kept("_uses")
@@ -259,12 +279,15 @@ def stored_by(expr: Expr) -> frozenset[str]:
 
 
 _NOTHING: frozenset[str] = frozenset()
+_NO_NAMES = _NOTHING, _NOTHING
 
 
 @kept("_names")
 def _names(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
     """The names that ``expr`` reads, and those that it stores to."""
     reads, stores = _NOTHING, _NOTHING
+    if isinstance(expr, Literal):
+        return _NO_NAMES
     if isinstance(expr, Var):
         return frozenset((expr.name,)), stores
     if isinstance(expr, (Load, Length)):
@@ -279,8 +302,10 @@ def _names(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
         stores = frozenset(
             arg.name for arg, param in pairs if isinstance(arg, Buffer) and param.name in changed
         )
-    more, others = _of_all(expr.children)
-    return reads | more, stores | others
+    names = _of_all(expr.children)
+    if not reads and not stores:
+        return names
+    return _union([reads, names[0]]), _union([stores, names[1]])
 
 
 def changed_names(*statements: Statement) -> set[str]:
