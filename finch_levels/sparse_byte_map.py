@@ -228,6 +228,7 @@ def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
     """Put ``pos`` in increasing order: by scanning the map where it is dense, by a bit set of the
     positions where it is not, by comparisons where they are few or far apart."""
     pos, tbl = lvl.buffer("pos"), lvl.buffer("tbl")
+    ctx.grow(pos, extent)  # a copy of a tensor has no more than what is stored
     with ctx.if_(extent <= count * SCAN):
         found = ctx.var(f"{lvl.name}_found", 0)
         with ctx.for_("at", 0, extent) as at:  # without a branch: found <= at, so there is room

@@ -100,7 +100,7 @@ class TensorLike:
         return None
 
     def mapped(self, view: Callable[[TensorLike], TensorLike]) -> TensorLike:
-        """``view`` of this tensor-like; of each of those that one of several may be."""
+        """``view`` of this tensor-like; of each choice, of one that is chosen at run time."""
         return view(self)
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:

@@ -221,7 +221,8 @@ class _Scopes:
                 return self.stmt(_filled(stmt, tensor.format.ndim), scope)
             leaf = tensor.format.levels()[-1]
             if not isinstance(given, Literal):
-                shown, other = "a run-time value", "the number itself, as names stand for values"
+                shown = "a run-time value"
+                other = "a number: a name stands for a value that is known at run time alone"
             elif leaf.holds_fill:
                 shown, other = _shown(given.value), "or make the tensor with that fill value"
             else:

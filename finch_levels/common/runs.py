@@ -185,9 +185,11 @@ def constant_shapes(ctx: Context, *roots: BoundLevel) -> Iterator[None]:
             constants[level.shape] = ctx.let(f"{level.name}_n", level.shape)
             ctx.prover.know_le(ctx.lift(0), constants[level.shape])
         level.shape = constants[level.shape]
-    yield
-    for level, shape in zip(levels, shapes, strict=True):
-        level.shape = shape
+    try:
+        yield
+    finally:
+        for level, shape in zip(levels, shapes, strict=True):
+            level.shape = shape
 
 
 def _merge_runs(

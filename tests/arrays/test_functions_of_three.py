@@ -24,8 +24,9 @@ def spread(x, y, z, n, d, w):
 def test_functions_of_three_are_those_of_numpy(format, alike):
     rng = np.random.default_rng(3)
     same = rng.random((6, 7)) < 0.3
-    seeds = {"all": (same, same, same), "two": (same, same, ~same), "none": (same, same.T, ~same)}
-    places = [p if p.shape == same.shape else rng.random(same.shape) < 0.4 for p in seeds[alike]]
+    other = rng.random((6, 7)) < 0.4
+    cases = {"all": (same, same, same), "two": (same, same, ~same), "none": (same, other, ~same)}
+    places = cases[alike]
     given = [np.where(place, rng.random(same.shape) + 0.01, 0) for place in places]
     arrays = [fa.asarray(x, format=format) for x in given]
     for numbers in ((60.0, 0.0, 3.0), (0.0, 1.0, 2.0)):

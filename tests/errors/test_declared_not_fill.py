@@ -29,5 +29,5 @@ y is declared to a run-time value, but its fill value is 0.0
   line 2
     y[...] = 2 * c
     ^^^^^^^^^^^^^^
-  hint: write y[...] = 0.0, the number itself, as names stand for values"""
+  hint: write y[...] = 0.0, a number: a name stands for a value that is known at run time alone"""
     assert refusal(FormatError, set_to, dense(VECTOR), 2.0) == expected

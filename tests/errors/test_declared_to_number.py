@@ -14,5 +14,5 @@ y is declared to a run-time value, but its fill value is 0.0
   line 2
     y[...] = c
     ^^^^^^^^^^
-  hint: write y[...] = 0.0, the number itself, as names stand for values"""
+  hint: write y[...] = 0.0, a number: a name stands for a value that is known at run time alone"""
     assert refusal(FormatError, constant, dense(VECTOR), 0.0) == expected

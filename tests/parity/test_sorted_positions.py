@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -21,6 +24,12 @@ def scatter(y, index, value):
 def scatter_rows(y, row, index, value):
     for k in range(len(index)):
         y[row[k], index[k]] = value[k]
+
+
+def scatter_anew(y, index, value):
+    y[...] = 0
+    for k in range(len(index)):
+        y[index[k]] = value[k]
 
 
 def check(y, known):
@@ -78,3 +87,27 @@ def test_positions_that_were_there_stay_in_order(backend):
         known[index] = value = rng.random(count) + 1
         run(y, index, value)
         check(y, known)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("anew", [False, True])
+@pytest.mark.parametrize(
+    "copied",
+    [Tensor.copy, copy.deepcopy, lambda y: pickle.loads(pickle.dumps(y)), lambda y: y],
+    ids=["copy", "deepcopy", "pickle", "itself"],
+)
+def test_copies_have_no_room_behind_their_positions(copied, anew, backend):
+    first, run = (
+        kernel(backend=backend)(scatter),
+        kernel(backend=backend)(scatter_anew if anew else scatter),
+    )
+    rng = np.random.default_rng(8)
+    for n, counts in ((1000, (40, 30)), (300, (18, 17)), (200, (20, 20)), (100, (40, 39))):
+        y, known = Tensor(SparseByteMap(Element(0.0)), (n,)), np.zeros(n)
+        for step, count in enumerate(counts):
+            index = rng.permutation(n)[:count]
+            known[...] = 0 if step and anew else known
+            known[index] = value = rng.random(count) + 1
+            (run if step else first)(y, index, value)
+            check(y, known)
+            y = copied(y)
