@@ -30,7 +30,7 @@ from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Si
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor, checked_shape
-from finch_core.runtime.worth import are_few
+from finch_core.runtime.worth import WORTH_OF_RUNS, are_few
 
 
 @frozen(eq=False)
@@ -66,7 +66,7 @@ def has_structure(array: Any) -> bool:
 
 
 _structured: dict[Any, bool] = {}
-DEEP, LARGE, LITTLE = 2, 1 << 20, 1 << 14
+DEEP, LARGE, WHOLE = 2, 1 << 20, 1 << 22
 
 
 def moves_in_pieces(array: Any) -> bool:
@@ -228,7 +228,8 @@ def _joined_few(
         return plan
 
     count = math.prod(shape)
-    if count <= LITTLE and _has_new_fill(arrays, dtype, fill) and are_few(key, count):
+    new_fill = count <= WHOLE and _has_new_fill(arrays, dtype, fill)
+    if new_fill and are_few(key, count, WORTH_OF_RUNS):
         format = format_of_join(arrays, axes, place, dtype, fill, new)[0]
         warn_if_dense("concat", format, shape, sources)
         data = _joined_in_numpy(segments, place, shape, dtype, new)
@@ -243,7 +244,7 @@ def _joined_few(
 
 def _has_new_fill(arrays: Sequence[Any], dtype: np.dtype[Any], fill: Any) -> bool:
     """Whether a number or a sparse array is joined to arrays of another fill: all of it is stored,
-    by a kernel that takes seconds to compile."""
+    by a kernel that takes seconds to compile, or as an array of ``WHOLE`` elements at most."""
     return any(
         not is_dense(x) and not _alike(x.fill_value, fill, dtype)
         if hasattr(x, "signature")

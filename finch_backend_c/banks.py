@@ -17,6 +17,13 @@
     }
 
 With the turns of a round spelt out, the copy is a constant. A loop around loops is left as it is.
+Where a turn does nothing unless a byte is set, of bytes one behind another (a mask), the eight of a
+round are one word, and a round of which it is 0 is left out:
+
+    uint64_t word;
+    __builtin_memcpy(&word, mask + 8 * round, 8);
+    if (word != 0) ...
+
 Elements that were not updated may be out of bounds of the buffer, and are not written back. (With
 an initializer instead of ``memset`` gcc aligns the stack, which costs a register in the loop.)
 """
@@ -29,8 +36,11 @@ from typing import TYPE_CHECKING
 from finch_backend_c import ctree as c
 from finch_backend_c.spelling import ctype, memory
 from finch_core.ir import assembly as asm
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_rewrite import in_terms_of
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Buffer
+from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load
+from finch_core.ir.strides import stride_along
 from finch_core.records import evolve
 
 if TYPE_CHECKING:
@@ -86,14 +96,73 @@ def in_rounds(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
     body = c.Block((c.Declare(f"const {type}", x, turn), *inner.statements))
     zero, copies = c.Number("0"), c.Number(str(COPIES))
     each = c.For(type, copy, zero, copies, body, pragma=f"GCC unroll {COPIES}")
+    rounds_of: tuple[c.Stmt, ...] = (each,)
+    byte = _mask(loop)
+    if byte is not None:
+        rounds_of = _unless_clear(emitter, loop, byte, c.Binary("+", c.Name(first), done), each)
     with emitter.turning(x):
         rest = emitter.block(loop.body)
     after = c.Binary("+", c.Name(first), c.Binary("*", copies, c.Name(rounds)))
     return (
         *held,
-        c.For(type, round_, zero, c.Name(rounds), c.Block((each,))),
+        c.For(type, round_, zero, c.Name(rounds), c.Block(rounds_of)),
         c.For(type, x, after, c.Name(limit), rest),
     )
+
+
+def _unless_clear(
+    emitter: Emitter, loop: asm.For, byte: Load, turn: c.Expr, each: c.Stmt
+) -> tuple[c.Stmt, ...]:
+    """The turns of a round, from ``turn`` on, unless the bytes of all of them are 0."""
+    word = c.Name(emitter.scope.fresh("word"))
+    with emitter.replaced({loop.var.name: turn}):
+        begin = emitter.past(byte.buffer, byte.index)
+    load = c.Call("__builtin_memcpy", (c.Unary("&", word), begin, c.Number(str(COPIES))))
+    return (
+        c.Declare("uint64_t", word.text),
+        c.Evaluate(load),
+        c.If(c.Binary("!=", word, c.Number("0")), c.Block((each,))),
+    )
+
+
+def _mask(loop: asm.For) -> Load | None:
+    """The byte of each turn, one behind another, without which it does nothing; None if there is no
+    such byte."""
+    lets = [s for s in loop.body.statements if isinstance(s, asm.Let) and not s.mutable]
+    meanings: dict[Expr, Expr] = {s.var: s.value for s in lets}
+    stored = {s.buffer.name for s in loop.walk() if isinstance(s, asm.Store)}
+    found: set[Load | None] = set()
+    for statement in loop.body.statements:
+        if isinstance(statement, asm.Store):
+            assert isinstance(statement.value, Call)  # a sum, as all of these are
+            old = Load(statement.buffer, statement.index)
+            added = [e for e in statement.value.args if e != old]
+            found.add(_without(in_terms_of(added[0], meanings)) if len(added) == 1 else None)
+        elif isinstance(statement, asm.If) and not statement.orelse:
+            found.add(_without(in_terms_of(statement.cond, meanings)))
+        elif statement not in lets:
+            return None
+    (byte, *others) = found
+    if byte is None or others or byte.buffer.dtype.itemsize != 1 or byte.buffer.name in stored:
+        return None
+    inside = {loop.var.name, *(s.var.name for s in lets)}
+    return byte if stride_along(byte.index, loop.var, inside) == 1 else None
+
+
+def _without(expr: Expr) -> Load | None:
+    """An element, loaded for sure, for which ``expr`` is 0 or false if it is 0; None if there is no
+    such element."""
+    match expr:
+        case Load():
+            return expr
+        case Cast(value=value) if concrete(expr.type).kind in "biu":
+            return _without(value)
+        case Call(op=op, args=(first, Literal(value=0))) if op in (prim.ne, prim.gt):
+            return _without(first)
+        case Call(op=prim.mul, dtype=type, args=(first, second)) if concrete(type).kind in "iu":
+            found = _without(first)
+            return _without(second) if found is None else found
+    return None
 
 
 def spelt_out(loop: asm.For, buffers: Collection[str]) -> bool:

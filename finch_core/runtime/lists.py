@@ -16,9 +16,11 @@ from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.storage import TensorStorage
 from finch_core.runtime.tensor_records import MOST_FORMATS
 
-MOST = 1 << 20
+MOST = 1 << 22
 """So many elements of arrays of one kind become lists, or lists arrays, without a kernel, which is
 worth its compilation for more."""
+OTHERS = 4
+"""So many times as many of other levels, runs among them, whose kernels take longer to compile."""
 
 
 def coordinates_of_lists(
@@ -52,7 +54,7 @@ def coordinates_of_lists(
 def array_of_lists(tensor: Any) -> np.ndarray[Any, Any] | None:
     """A dense array of the values of a tensor; None where a level of it does not make rows, and
     where a kernel is worth its compilation."""
-    if not _are_few(tensor.signature, tensor.shape):
+    if not _are_few(tensor, tensor.signature, tensor.shape):
         return None
     found = coordinates_of_lists(tensor)
     if found is None:
@@ -70,7 +72,7 @@ def fields_from_array(out: TensorStorage, source: Any) -> list[dict[str, Any]] |
     if not is_dense(source) or source.dtype != out.dtype or is_dense(out):
         return None
     shape = source.shape
-    if not _are_few((out.signature, source.signature), shape):
+    if not _are_few(out, (out.signature, source.signature), shape):
         return None
     array = source.arrays[0][: math.prod(shape)].reshape(shape)
     lists = _lists_of(out)
@@ -137,11 +139,11 @@ def _fields_from_rows(out: TensorStorage, array: Any) -> list[dict[str, Any]] | 
     return found
 
 
-def _are_few(key: Any, shape: tuple[int, ...]) -> bool:
-    """Whether the elements of all arrays of this kind so far, and of one of this shape, are few;
-    the places of empty fibers count, too."""
+def _are_few(tensor: Any, key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether the elements of all arrays of this kind so far, and of one of this shape, are few for
+    the levels of ``tensor``; the places of empty fibers count, too."""
     total = _done.get(key, 0) + math.prod(n + 1 for n in shape)
-    if total > MOST:
+    if total > MOST * (1 if _lists_of(tensor) is not None else OTHERS):
         return False
     if len(_done) >= MOST_FORMATS:
         _done.clear()

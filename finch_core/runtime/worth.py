@@ -7,15 +7,18 @@ from typing import Any
 CALL, WORTH = 1 << 10, 1 << 18
 """A kernel is compiled for calls of one kind that have taken ``WORTH`` elements together; each
 counts for ``CALL`` more, as NumPy's functions take as long to begin."""
+WORTH_OF_RUNS = 1 << 24
+"""The same of kernels that write runs around runs, which take a second to compile: about as long as
+NumPy's functions on so many elements."""
 MOST = 4096
 
 
-def are_few(key: Any, count: int) -> bool:
-    """Whether all calls of this kind, and one of so many elements, have taken few elements."""
+def are_few(key: Any, count: int, worth: int = WORTH) -> bool:
+    """Whether all calls of this kind, and one of so many elements, have taken at most ``worth``."""
     if len(_done) >= MOST:
         _done.clear()
     total = _done[key] = _done.get(key, 0) + count + CALL
-    return total <= WORTH
+    return total <= worth
 
 
 def are_many(key: Any) -> bool:
@@ -26,4 +29,4 @@ def are_many(key: Any) -> bool:
 _done: dict[Any, int] = {}
 
 
-__all__ = ["are_few", "are_many"]
+__all__ = ["WORTH_OF_RUNS", "are_few", "are_many"]

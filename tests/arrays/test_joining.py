@@ -235,7 +235,7 @@ def test_random_arrays_on_the_interpreter(seed, monkeypatch):
     if seed % 2:  # as if they were so large that kernels are worth compiling for any levels
         monkeypatch.setattr(joining, "LARGE", -1)
     if seed % 3:  # and for fills that differ
-        monkeypatch.setattr(joining, "LITTLE", -1)
+        monkeypatch.setattr(joining, "WHOLE", -1)
     A, a = drawn(rng, SHAPES[seed % len(SHAPES)])
     checked(rng, A, a)
 
@@ -260,7 +260,7 @@ def test_few_elements_of_another_fill_are_joined_as_many_are(join, kind, monkeyp
     a, b = (held(data((3, 4), fill=f, seed=f), MATRICES[kind]) for f in (0, 3))
     A, B = tensor(a, MATRICES[kind]), tensor(b, MATRICES[kind], 3)
     few = OTHER_FILLS[join](A, B)
-    monkeypatch.setattr(joining, "LITTLE", -1)
+    monkeypatch.setattr(joining, "WHOLE", -1)
     many = OTHER_FILLS[join](A, B)
     same(few, OTHER_FILLS[join](a, b))
     same(many, few.to_numpy())

@@ -84,3 +84,88 @@ def test_runs_and_windows() -> None:
     counted(bins, seen, inside)
     counts = np.bincount(image[:, 3:40][inside] // 16, minlength=16)
     np.testing.assert_array_equal(bins, counts)
+
+
+@kernel
+def weighed_twice(bins, image, mask):
+    bins[...] = 0
+    for y, x in _:
+        bins[image[y, x] // np.uint8(16)] += mask[y, x] * image[y, x]
+
+
+@kernel
+def positive(bins, image, mask):
+    bins[...] = 0
+    for y, x in _:
+        if mask[y, x] > 0:
+            bins[image[y, x] // np.uint8(16)] += image[y, x]
+
+
+@kernel
+def by_columns(bins, image, mask):
+    bins[...] = 0
+    for y, x in _:
+        bins[image[y, x] // np.uint8(16)] += mask[x, y]
+
+
+@kernel
+def otherwise(bins, image, mask):
+    bins[...] = 0
+    for y, x in _:
+        if mask[y, x]:
+            bins[image[y, x] // np.uint8(16)] += 1
+        else:
+            bins[image[y, x] % np.uint8(16)] += 2
+
+
+@kernel
+def nonzero_or_small(bins, image, mask):
+    bins[...] = 0
+    for y, x in _:
+        if mask[y, x] == 0:
+            bins[image[y, x] // np.uint8(16)] += 1
+
+
+def goes_by_words(program: Any, image: Any, mask: Any) -> bool:
+    lowered = program.lower(np.zeros(16, np.int64), image, mask)
+    return "memcpy(&word" in lowered.as_text("source")
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8])
+@pytest.mark.parametrize("program", [counted, weighed, weighed_twice, positive])
+def test_rounds_of_which_no_byte_of_the_mask_is_set_are_left_out(program: Any, dtype: Any) -> None:
+    image = RNG.integers(0, 256, (20, 67)).astype(np.uint8)
+    values = np.array([0, 1] if dtype is bool else [0, 1, 2, 100], dtype)
+    if dtype is np.int8:
+        values = np.array([0, -1, -128, 127], dtype)
+    for share in (0, 0.02, 0.2, 1):
+        mask = RNG.choice(values, (20, 67)) * (RNG.random((20, 67)) < share)
+        check(program, 1, image, mask.astype(dtype))
+        mask[...] = 0
+        mask.flat[RNG.integers(mask.size)] = values[-1]  # one byte of a word, whichever
+        check(program, 1, image, mask.astype(dtype))
+    assert goes_by_words(program, image, mask.astype(dtype))
+
+
+def test_views_of_masks_are_read_where_they_are() -> None:
+    image = RNG.integers(0, 256, (20, 50)).astype(np.uint8)
+    wide = (RNG.random((20, 53)) < 0.1).astype(np.uint8)
+    view = window(Tensor(Dense(Dense(Element(np.uint8(0)))), wide), None, (3, 53))
+    for program in (counted, weighed):
+        bins, wanted = np.zeros(16, np.int64), np.zeros(16, np.int64)
+        program(bins, image, view)
+        program(wanted, image, np.ascontiguousarray(wide[:, 3:]))
+        np.testing.assert_array_equal(bins, wanted)
+        assert goes_by_words(program, image, view)
+
+
+@pytest.mark.parametrize(
+    ("program", "dtype"),
+    [(by_columns, np.uint8), (otherwise, np.uint8), (nonzero_or_small, np.uint8),
+     (counted, np.int16), (weighed, np.int64)],
+)  # fmt: skip
+def test_other_turns_are_all_made(program: Any, dtype: Any) -> None:
+    image = RNG.integers(0, 256, (40, 40)).astype(np.uint8)
+    mask = (RNG.random((40, 40)) < 0.1).astype(dtype)
+    check(program, 1, image, mask)
+    assert not goes_by_words(program, image, mask)
