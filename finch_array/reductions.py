@@ -12,6 +12,8 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import axes_of
 from finch_array.elementwise import scalar_tensor
+from finch_array.joining import has_structure
+from finch_array.leaves import relabelled, with_leaf
 from finch_array.operands import NUMBERS, has_memory, is_dense, operand, settled
 from finch_array.requests import Request, Value, letters
 from finch_array.run import materialised, run
@@ -250,10 +252,31 @@ def _spread_of_parts(
     middle = mean(array, axis=axes)
     total = _stored_squares(array, middle, axes)
     stored = _stored_counts(array, axes)
-    parts = (middle, total, stored)
-    if builtins.all(part.__class__ is Tensor and is_dense(part) for part in parts):
-        return _combined(array, middle, total, stored, count, divisor, of_dense)
-    return of(_of_sparse(array, middle, total, count, stored, divisor))
+    values = _values_in_turn([total, stored, middle])
+    if values is None:
+        return of(_of_sparse(array, middle, total, count, stored, divisor))
+    fills = [np.array([part.fill_value]) for part in (total, stored, middle)]
+    for own in (values, fills):
+        _combine(own, array.fill_value, float(count), divisor, of_dense)
+    return relabelled(total, fills[0][0])
+
+
+def _values_in_turn(parts: list[Any]) -> list[Any] | None:
+    """The stored values of arrays that store the same elements, one by one; None for others."""
+    if not builtins.all(part.__class__ is Tensor for part in parts):
+        return None
+    if builtins.all(map(is_dense, parts)):
+        return [part.arrays[0] for part in parts]
+    first = parts[0]
+    leaf = first.layout.fields[-1].get("val")
+    like = [with_leaf(part.format, first.fill_value, first.dtype) for part in parts]
+    if leaf is None or first.layout.scalars or has_structure(first) or set(like) != {like[0]}:
+        return None
+    used = [part.arrays_in_use() for part in parts]
+    for k, arrays in enumerate(zip(*used, strict=True)):
+        if k != leaf.number and not builtins.all(np.array_equal(arrays[0], x) for x in arrays[1:]):
+            return None
+    return [arrays[leaf.number] for arrays in used]
 
 
 def _of_sparse(array: Any, middle: Any, total: Any, count: int, stored: Any, divisor: float) -> Any:
@@ -292,20 +315,17 @@ def _square_of(away: Expr, dtype: np.dtype[Any]) -> Expr:
     return Call(prim.add, (Call(prim.mul, (re, re)), Call(prim.mul, (im, im))))
 
 
-def _combined(
-    array: Any, middle: Any, total: Any, stored: Any, count: int, divisor: float, of: np.ufunc
-) -> Any:
-    """``of`` the variance, in the memory of ``total``, from dense parts: the squares of stored
-    elements, and how many are stored; all others are as far from the mean as the fill is. By NumPy:
-    each is a number for a whole row."""
-    squares: Any = total.arrays[0]
-    absent = float(count) - stored.arrays[0]
+def _combine(values: list[Any], fill: Any, count: float, divisor: float, of: np.ufunc) -> None:
+    """``of`` the variances, in the memory of the first of some parts of them, element by element:
+    the squares of stored elements, how many are stored, and means; all others are as far from the
+    mean as the fill is. By NumPy: each is a number for a whole row."""
+    squares, stored, middle = values
+    absent = count - stored
     with np.errstate(all="ignore"):
-        away = middle.dtype.type(array.fill_value) - middle.arrays[0]
+        away = middle.dtype.type(fill) - middle
         apart = (away * away.conj()).real if away.dtype.kind == "c" else away * away
         np.add(squares, apart * absent, out=squares, where=absent > 0, casting="same_kind")
         of(np.divide(squares, divisor, out=squares), out=squares)
-    return total
 
 
 def _squared(x: Any) -> Any:

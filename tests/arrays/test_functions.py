@@ -447,3 +447,23 @@ def test_fills_beyond_all_numbers_enter_the_variance_of_rows_that_have_them():
                 warnings.simplefilter("ignore", RuntimeWarning)
                 wanted = np.nanvar(x, axis)
             np.testing.assert_allclose(np.asarray(np.nanvar(A, axis)), wanted)
+
+
+@pytest.mark.parametrize("fill", [0.0, 2.5, np.inf, np.nan, 1 + 2j], ids=str)
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 2)])
+def test_variances_of_lists_of_lists_need_no_kernel_that_merges_their_parts(
+    fill, axis, monkeypatch
+):
+    rng = np.random.default_rng(5)
+    x = np.where(rng.random((7, 8, 9)) < 0.03, rng.random((7, 8, 9)), fill)
+    A = fa.asarray(x, format=SparseList(SparseList(SparseList(Element(fill)))))
+    if fill == 0:
+        monkeypatch.setattr(reductions, "_of_sparse", None)  # no kernel merges them
+    for correction in (0, 1, 8):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            for name in ("var", "std"):
+                wanted = getattr(np, name)(x, axis=axis, ddof=correction)
+                found = getattr(fa, name)(A, axis=axis, correction=correction)
+                assert found.dtype == wanted.dtype
+                np.testing.assert_allclose(np.asarray(found), wanted, atol=1e-15)
