@@ -17,8 +17,9 @@ from finch_array.numpy_arguments import parameters_of
 from finch_array.numpy_numbers import FUNCTIONS as WITH_NAN
 from finch_array.numpy_numbers import is_given
 from finch_array.numpy_shapes import ravel
-from finch_array.operands import array_of, is_dense
+from finch_array.operands import array_of, is_dense, stored
 from finch_array.run import coordinates
+from finch_core.runtime.tensor import Tensor
 
 
 def _without_nan(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
@@ -33,9 +34,20 @@ def _without_nan(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
 
 def _replaced(array: Any, value: Any) -> Any:
     """``array`` with a value in the place of NaN."""
-    if array.dtype.kind not in "fc":
+    if not _may_have_nan(array):
         return array
     return fn.where(fn.isnan(array), array.dtype.type(value), array)
+
+
+def _may_have_nan(array: Any) -> bool:
+    """Whether an element may be NaN: the fill is, or a stored value, or an array tells neither."""
+    if array.dtype.kind not in "fc":
+        return False
+    source = stored(array).source
+    if source.__class__ is not Tensor or array.fill_value != array.fill_value:
+        return True
+    leaf = source.layout.fields[-1].get("val")
+    return leaf is None or bool(np.isnan(source.arrays_in_use()[leaf.number]).any())
 
 
 def _counted(array: Any, axis: Any) -> Any:
@@ -64,7 +76,11 @@ def nanmean(
     wanted = red.mean_dtype(array_of(a).dtype) if dtype is None else np.dtype(dtype)
     wide = np.dtype(np.float32) if wanted == np.float16 else wanted  # as a sum may overflow
     total = red.sum(_replaced(array, 0), axis=axis, dtype=wide, keepdims=True)
-    found = fn.FUNCTIONS["divide"](total, fn.cast(_counted(array, axis), wide))
+    if _may_have_nan(array):
+        found = fn.FUNCTIONS["divide"](total, fn.cast(_counted(array, axis), wide))
+    else:
+        length = math.prod(array.shape[k] for k in axes_of(axis, array.ndim))
+        found = red.divided(total, wide.type(length))
     return _kept(fn.cast(found, wanted), axis, keepdims)
 
 
@@ -149,7 +165,8 @@ def _extreme(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
         array = array_of(a)
         options = {"keepdims": True, "initial": initial, "where": where}
         found = own(_replaced(array, instead), axis, **options)
-        if array.dtype.kind == "f" and not is_given(initial):  # NaN where there is nothing else
+        if array.dtype.kind == "f" and not is_given(initial) and _may_have_nan(array):
+            # NaN where there is nothing else
             there = _counted(array, axis)
             found = fn.where(fn.FUNCTIONS["equal"](there, 0), array.dtype.type(np.nan), found)
         return _kept(found, axis, keepdims)

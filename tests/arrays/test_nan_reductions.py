@@ -40,6 +40,18 @@ def test_parameters_are_those_of_numpy(function, dtype):
                 same(found, wanted, 2e-5)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", MATRICES)
+def test_arrays_without_nan_are_reduced_as_others_are(kind):
+    a = data((4, 6), np.float64, seed=3)
+    A = tensor(a, MATRICES[kind])
+    for x, y in ((A, a), (A.T, a.T), (A + 1.5, a + 1.5)):
+        for function in PARAMETERS:
+            for along in ALONG:
+                same(function(x, **along), function(y, **along), 1e-12)
+    same(np.nanmean(A[:0], axis=0), np.nanmean(a[:0], axis=0))
+
+
 PLACES = (
     lambda x: np.nansum(x, 0, None, None, True), lambda x: np.nanmax(x, 1, None, True),
     lambda x: np.nanvar(x, 1, None, None, 1, True), lambda x: np.nanmean(x, 1, None, None, True),
