@@ -6,9 +6,10 @@ are, whatever the format. Functions of several arrays are kernels over all of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from inspect import Signature
+from inspect import CO_VARARGS, CO_VARKEYWORDS, Signature, signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ class Elementwise:
     def __init__(self, name: str, function: Any) -> None:
         self.__name__ = self.__qualname__ = name
         self._function = function
+        self._count = _count_of(function)
         self._value: Value | None = None
         self._maps: dict[Any, Map] = {}
         self._fills: dict[Any, Filled] = {}
@@ -81,7 +83,9 @@ class Elementwise:
             self._value = _value_of(self._function)
         return self._value
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named or len(args) != self._count:
+            args = self._bound(args, named)
         operands = [operand(arg) for arg in args]
         try:
             return self._called(operands)
@@ -94,6 +98,23 @@ class Elementwise:
                 raise
             raise self._undefined(operands) from None
         return self._called(wider)
+
+    def _bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of all parameters in turn, of a Python function with its defaults. Raises
+        ``TypeError`` for others than it has."""
+        if not isinstance(self._function, FunctionType):
+            if named:
+                raise TypeError(f"{self.__name__} has no parameter {next(iter(named))!r}")
+            if self._count is not None:
+                counted = f"{self._count} argument" + "s" * (self._count != 1)
+                raise TypeError(f"{self.__name__} takes {counted}, not {len(args)}")
+            return args
+        try:
+            bound = signature(self._function).bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(f"{self.__name__}: {error}") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
 
     def _undefined(self, operands: Sequence[Any]) -> FormatError:
         """The error for dtypes for which NumPy's function has no loop."""
@@ -410,6 +431,18 @@ def _on_fill(operand: Any) -> Expr:
     return Literal(operand.fill_value, operand.dtype, structural=True)
 
 
+def _count_of(function: Any) -> int | None:
+    """How many parameters a function of scalars has; None where it does not tell."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    if isinstance(function, Operator):
+        return _count_of(function.evaluate)
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        return None
+    return int(code.co_argcount + code.co_kwonlyargcount)
+
+
 def _identifier(name: str) -> str:
     return name if name.isidentifier() else "array_function"
 
@@ -470,7 +503,8 @@ _LEAF = leaf_for(0.0, None)
 
 
 def elementwise_of(function: Callable[..., Any]) -> Elementwise:
-    """An elementwise function of arrays from a Python function of scalars, or a NumPy ufunc.
+    """An elementwise function of arrays from a Python function of scalars, or a NumPy ufunc. Its
+    parameters are those of the function, with their names and defaults.
 
     The numbers of its closure are those that they are now. Raises ``KernelSyntaxError`` for a
     Python function that cannot be inlined, ``TypeError`` for a ufunc that the language lacks.

@@ -106,7 +106,9 @@ class Power(Elementwise):
     Raises ``ValueError``, as NumPy, for whole numbers to a power that is a negative whole number;
     lazy arrays of powers are not looked at."""
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named or len(args) != self._count:
+            self._bound(args, named)
         base, exponent = map(operand, args)
         if _is_negative(exponent) and _are_whole(base, exponent):
             one = isinstance(exponent, NUMBERS)
@@ -156,8 +158,8 @@ def _are_whole(*operands: Any) -> bool:
 class OfNumbers(Elementwise):
     """An elementwise function of numbers, to which bools are cast."""
 
-    def __call__(self, *args: Any) -> Any:
-        return super().__call__(*map(_number_of_bools, args))
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return super().__call__(*map(_number_of_bools, args), **named)
 
 
 def _number_of_bools(x: Any) -> Any:
@@ -405,7 +407,9 @@ class _OfFloats(Elementwise):
         super().__init__(ufunc.__name__, function)
         self._ufunc = ufunc
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named or len(args) != self._count:
+            args = self._bound(args, named)
         found = [operand(arg) for arg in args]
         if any(dtype_of(x).kind in "biu" for x in found):
             kinds = [type(x) if type(x) in (int, float) else dtype_of(x) for x in found]

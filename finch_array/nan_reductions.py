@@ -80,7 +80,7 @@ def nanmean(
         found = fn.FUNCTIONS["divide"](total, fn.cast(_counted(array, axis), wide))
     else:
         length = math.prod(array.shape[k] for k in axes_of(axis, array.ndim))
-        found = red.divided(total, wide.type(length))
+        found = red.divided(total, length)
     return _kept(fn.cast(found, wanted), axis, keepdims)
 
 

@@ -108,8 +108,11 @@ def expression_of(function: Callable[..., Any]) -> Template:
     Raises ``KernelSyntaxError`` if the function cannot be inlined.
     """
     source = read_source(function)
-    names = [arg.arg for arg in source.node.args.args]
+    given = source.node.args
     context = ParseContext(source, callers=(source.function,), site=source.header)
+    if given.vararg is not None or given.kwarg is not None:
+        context.refuse(source.node, "it takes any number of arguments")
+    names = [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
     expr = _Inliner(InlineParser(context)).run_function({n: Name(n) for n in names})
     see_operators(context.seen, (node.op for node in expr.walk() if hasattr(node, "op")))
     return Template(expr, tuple(names), context.seen)

@@ -425,6 +425,20 @@ def test_the_numbers_of_a_closure_are_those_when_the_function_is_made():
     assert five_times(ones).to_numpy().tolist() == [5, 5]
 
 
+def test_parameters_of_functions_of_scalars_have_names_and_defaults():
+    def scaled(x, y, by=2.0, *, shift=0.0):
+        return (x + y) * by + shift
+
+    function = fa.elementwise_of(scaled)
+    a = data((3, 4), np.float64)
+    A = tensor(a, MATRICES["rows"])
+    same(function(A, A), (a + a) * 2)
+    same(function(A, y=1.0, by=3.0), (a + 1) * 3)
+    same(function(y=A, x=2.0, shift=1.0), (a + 2) * 2 + 1)
+    same(function(1.0, 2.0), np.float64(6))
+    same(function(A, 0.0, A), a * a)
+
+
 def test_what_cannot_be_inlined_is_told_when_the_function_is_made():
     def looped(x):
         while x > 1:
