@@ -107,7 +107,7 @@ def expression_of(function: Callable[..., Any]) -> Template:
 
     Raises ``KernelSyntaxError`` if the function cannot be inlined.
     """
-    source = read_source(function)
+    source = read_source(function, lambdas=True)
     given = source.node.args
     context = ParseContext(source, callers=(source.function,), site=source.header)
     if given.vararg is not None or given.kwarg is not None:
@@ -166,7 +166,7 @@ def _inline(
         calls = "itself" if function is context.callers[-1] else f"{name!r}, which calls it"
         context.refuse(node, f"it calls {calls}", "write a loop in the kernel")
     try:
-        source = read_source(function)
+        source = read_source(function, lambdas=True)
     except KernelSyntaxError as error:
         context.refuse(node, f"{name!r} cannot be inlined: {error.message}", error.hint)
     site = context.span(node)

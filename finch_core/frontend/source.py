@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from finch_core.errors import KernelSyntaxError, Source, Span
 from finch_core.frontend.conditional_calls import with_calls_apart
+from finch_core.frontend.lambdas import NAME, tree_of_lambda
 from finch_core.frontend.tuple_targets import with_single_targets
 from finch_core.records import frozen
 
@@ -40,7 +41,9 @@ class FunctionSource:
 
     @property
     def header(self) -> Span:
-        """The place of the function's name."""
+        """The place of the function's name; of a lambda's expression."""
+        if self.node.name == NAME:
+            return self.span(self.node.body[0])
         line = self.node.lineno + self.offset
         text = self.source.lines[line - self.source.first_line]
         start = text.index(self.node.name, _column(text, self.node.col_offset) + len("def"))
@@ -52,18 +55,22 @@ def _column(text: str, offset: int) -> int:
     return offset if text.isascii() else len(text.encode()[:offset].decode())
 
 
-def read_source(function: Any, *, as_written: bool = False) -> FunctionSource:
-    """The source of a function written with ``def``; ``KernelSyntaxError`` for anything else.
-    Assignments to several targets and conditional calls of kernels are taken apart, unless it is to
-    stay ``as_written``."""
+def read_source(
+    function: Any, *, as_written: bool = False, lambdas: bool = False
+) -> FunctionSource:
+    """The source of a function written with ``def``, or, if ``lambdas``, of a lambda;
+    ``KernelSyntaxError`` for anything else. Assignments to several targets and conditional calls of
+    kernels are taken apart, unless it is to stay ``as_written``."""
     if not isinstance(function, FunctionType):
         raise KernelSyntaxError(
             f"a {type(function).__name__} is not a Python function, so it cannot be parsed"
         )
     code = function.__code__
+    if lambdas and code.co_name == NAME:
+        return _of_lambda(function)
     lines = _block(function)
     source = Source(code.co_filename, tuple(lines), code.co_firstlineno)
-    if function.__name__ == "<lambda>":
+    if code.co_name == NAME:
         span = Span(source, source.first_line, 0, len(lines[0].rstrip()))
         raise KernelSyntaxError(
             "a lambda cannot be parsed", span=span, hint="write the function with 'def'"
@@ -81,7 +88,7 @@ def read_source(function: Any, *, as_written: bool = False) -> FunctionSource:
         source = Source(code.co_filename, tuple(lines), code.co_firstlineno)
     node: Any = next(iter(tree.body), None)
     node = node.body[0] if indented and isinstance(node, ast.If) else node
-    if code.co_name != "<lambda>" and not _is_of(node, code):
+    if not _is_of(node, code):
         _changed(function)
     found = FunctionSource(function, node, source, source.first_line - 1 - indented)
     if not isinstance(node, ast.FunctionDef):
@@ -90,6 +97,21 @@ def read_source(function: Any, *, as_written: bool = False) -> FunctionSource:
         with_calls_apart(node, function)
         with_single_targets(node, function)
     return found
+
+
+def _of_lambda(function: FunctionType) -> FunctionSource:
+    code = function.__code__
+    lines = _kept_text(function) or _lines(function) or _no_source(function)
+    tree = tree_of_lambda(function, lines, code.co_firstlineno)
+    if tree is None:
+        raise KernelSyntaxError(
+            f"the text of the lambda is not found in line {code.co_firstlineno} of "
+            f"{code.co_filename}",
+            hint="write the function with 'def'",
+        )
+    lines = lines[: (tree.end_lineno or 0) - code.co_firstlineno + 1]
+    source = Source(code.co_filename, tuple(lines), code.co_firstlineno)
+    return FunctionSource(function, tree, source, 0)
 
 
 def _is_of(node: ast.stmt | None, code: CodeType) -> bool:
@@ -112,17 +134,22 @@ def _block(function: FunctionType) -> list[str]:
     """
     code = function.__code__
     lines = _lines(function)
-    made_of, kept = function.__dict__.get("__finch_text__", (b"", ()))
-    if made_of == code.co_code:  # it was unpickled with its text (see ``pickling``)
-        return list(kept)
+    if kept := _kept_text(function):
+        return kept
     size = _last_line(code) - code.co_firstlineno + 1
-    if not 0 < size <= len(lines) or function.__name__ == "<lambda>":
+    if not 0 < size <= len(lines) or code.co_name == NAME:
         return _tokenized(lines) or _no_source(function)
     rest = (line for line in lines[size:] if line.strip() and not line.lstrip().startswith("#"))
     following = next(rest, "")
     if _depth(following) > _depth(lines[0]):
         return _tokenized(lines) or _no_source(function)
     return lines[:size]
+
+
+def _kept_text(function: FunctionType) -> list[str]:
+    """The lines with which a function was unpickled (see ``pickling``); none of others."""
+    made_of, kept = function.__dict__.get("__finch_text__", (b"", ()))
+    return list(kept) if made_of == function.__code__.co_code else []
 
 
 def _lines(function: FunctionType) -> list[str]:
