@@ -503,8 +503,8 @@ _LEAF = leaf_for(0.0, None)
 
 
 def elementwise_of(function: Callable[..., Any]) -> Elementwise:
-    """An elementwise function of arrays from a Python function of scalars, which may be a lambda, or
-    a NumPy ufunc. Its parameters are those of the function, with their names and defaults.
+    """An elementwise function of arrays from a Python function of scalars, a lambda too, or a NumPy
+    ufunc. Its parameters are those of the function, with their names and defaults.
 
     The numbers of its closure are those that they are now. Raises ``KernelSyntaxError`` for a
     Python function that cannot be inlined, ``TypeError`` for a ufunc that the language lacks.
