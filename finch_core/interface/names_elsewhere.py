@@ -9,12 +9,21 @@ from typing import Any, NoReturn
 _DENSE = "todense() gives a NumPy array"
 _SCIPY = "to_scipy_sparse() gives a SciPy array, to(format) a tensor of another format"
 _PARTS = "buffers has the arrays of the format, nonzero() the indices of what is not 0"
+_FUNCTIONS = "ceil deg2rad expm1 floor log1p rad2deg sin sinh sqrt tan tanh trunc".split()
+_OTHER_NAMES = {
+    "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "conjugate": "conj",
+    "rint": "round",
+}  # fmt: skip
 _INSTEAD = {
     **dict.fromkeys(("toarray", "to_dense", "dense", "numpy"), _DENSE),
     **dict.fromkeys(
         "asformat to_coo tobsr tocoo tocsc tocsr todia todok tolil".split(), _SCIPY
     ),
     **dict.fromkeys("col coords data indices indptr row values".split(), _PARTS),
+    **{name: f"{name}(A) of NumPy gives it" for name in _FUNCTIONS},
+    **{name: f"{own}(A) of the array namespace gives it" for name, own in _OTHER_NAMES.items()},
+    **{name: f"np.{name}(A, axis) gives it" for name in ("nanmax", "nanmin")},
+    "setdiag": "A[i, i] = values, for a vector i of integers, sets a diagonal",
     "argsort": "argsort(A) of the array namespace, or of NumPy, gives it",
     "count_nonzero": "count_nonzero(A) of the array namespace counts",
     "density": "it is nnz / size",
