@@ -37,7 +37,7 @@ from finch_backend_c import ctree as c
 from finch_backend_c.spelling import ctype, memory
 from finch_core.ir import assembly as asm
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly_rewrite import in_terms_of
+from finch_core.ir.assembly_rewrite import in_terms_of, summand
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load
 from finch_core.ir.strides import stride_along
@@ -134,10 +134,8 @@ def _mask(loop: asm.For) -> Load | None:
     found: set[Load | None] = set()
     for statement in loop.body.statements:
         if isinstance(statement, asm.Store):
-            assert isinstance(statement.value, Call)  # a sum, as all of these are
-            old = Load(statement.buffer, statement.index)
-            added = [e for e in statement.value.args if e != old]
-            found.add(_without(in_terms_of(added[0], meanings)) if len(added) == 1 else None)
+            added = summand(statement)
+            found.add(None if added is None else _without(in_terms_of(added, meanings)))
         elif isinstance(statement, asm.If) and not statement.orelse:
             found.add(_without(in_terms_of(statement.cond, meanings)))
         elif statement not in lets:

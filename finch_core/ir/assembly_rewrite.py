@@ -174,6 +174,17 @@ def in_terms_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
     return whole(expr)
 
 
+def summand(store: Store) -> Expr | None:
+    """What a store adds to the element that it replaces; None for one that is not a sum."""
+    value, place = store.value, Load(store.buffer, store.index)
+    if not isinstance(value, Call) or value.op is not prim.add:
+        return None
+    first, second = value.args
+    if first == place:
+        return second
+    return first if second == place else None
+
+
 def renamed(block: Block, new: Mapping[str, Var | Buffer]) -> Block:
     """``block`` with other variables and buffers in place of those of these names."""
     return _Renaming(new).block(block) if new else block

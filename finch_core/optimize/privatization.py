@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Block,
     Fail,
@@ -38,12 +37,13 @@ from finch_core.ir.assembly_rewrite import (
     in_terms_of,
     read_names,
     redeclared_names,
+    summand,
     with_blocks,
     with_statements,
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import Buffer, Call, Expr, Literal, Load
+from finch_core.ir.expressions import Buffer, Expr, Literal, Load
 from finch_core.records import evolve
 from finch_core.symbolic.ranges import range_of
 
@@ -105,7 +105,7 @@ def _scattered(loop: For) -> dict[Buffer, int]:
 
 def _count(store: Store, meanings: dict[Expr, Expr]) -> int | None:
     """How many elements a scattered integer sum may update; None for any other store."""
-    if store.buffer.dtype.kind not in "iu" or _summand(store) is None:
+    if store.buffer.dtype.kind not in "iu" or summand(store) is None:
         return None
     if not any(isinstance(e, Load) for e in in_terms_of(store.index, meanings).walk()):
         return None
@@ -115,23 +115,12 @@ def _count(store: Store, meanings: dict[Expr, Expr]) -> int | None:
     return bounds[1] + 1
 
 
-def _summand(store: Store) -> Expr | None:
-    """The value that is added to an element; None if the store is not a sum."""
-    value, place = store.value, Load(store.buffer, store.index)
-    if not isinstance(value, Call) or value.op is not prim.add:
-        return None
-    first, second = value.args
-    if first == place:
-        return second
-    return first if second == place else None
-
-
 def _others(statement: Statement, buffer: Buffer) -> set[str]:
     """Names that ``statement`` uses, except for the element of ``buffer`` to which it adds."""
-    summand = _summand(statement) if isinstance(statement, Store) else None
+    added = summand(statement) if isinstance(statement, Store) else None
     expressions: tuple[Expr, ...] = statement.expressions
-    if isinstance(statement, Store) and statement.buffer == buffer and summand is not None:
-        expressions = (statement.index, summand)
+    if isinstance(statement, Store) and statement.buffer == buffer and added is not None:
+        expressions = (statement.index, added)
     return set(_whole(statement)).union(*map(read_names, expressions))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,51 @@ def test_other_turns_are_all_made(program: Any, dtype: Any) -> None:
     mask = (RNG.random((40, 40)) < 0.1).astype(dtype)
     check(program, 1, image, mask)
     assert not goes_by_words(program, image, mask)
+
+
+BESIDE = {
+    "out[x] *= mask[x]": False, "out[x] &= mask[x]": False, "out[x] |= mask[x]": False,
+    "out[x] -= mask[x]": False, "out[x] = min(out[x], mask[x])": False,
+    "out[x] = max(out[x], mask[x])": False, "out[x] = mask[x] - out[x]": False,
+    "out[x] = 7": False, "out[x] = image[x]": False, "out[x] = mask[x]": False,
+    "out[x] = 3 - mask[x]": False, "out[x] = mask[x] == 0": False,
+    "out[x] = mask[x] * image[x]": False, "mask[x] = 1": False, "out[image[x]] *= mask[x]": False,
+    "out[image[x]] = min(out[image[x]], mask[x])": False, "out[image[x]] += 1": False,
+    "out[image[x]] += 2 * mask[x]": True, "out[x] += mask[x]": True,
+    "out[image[x]] += mask[x] + 1": False, "out[image[x]] += mask[x] - 1": False,
+    "t = mask[x]; out[x] += 3 * t": True, "t = mask[x] + 1; out[x] += t": False,
+}  # fmt: skip
+"""Statements beside a histogram under a mask, and whether they do nothing where the mask is off."""
+
+
+@pytest.mark.parametrize("statement", BESIDE)
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.float64])
+@pytest.mark.parametrize("first", [False, True])
+def test_what_stands_beside_a_histogram_is_done_in_each_turn(
+    statement: str, dtype: Any, first: bool, tmp_path: Path
+) -> None:
+    lines = ["bins[image[x]] += mask[x]", *statement.split("; ")]
+    body = "\n        ".join(lines[1:] + lines[:1] if first else lines)
+    path = tmp_path / "beside.py"
+    path.write_text(f"def beside(bins, image, mask, out):\n    for x in _:\n        {body}\n")
+    names: dict[str, Any] = {"_": _}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    if dtype is np.float64 and statement[7] in "&|":  # which floats have not
+        dtype = np.int32
+    image = RNG.integers(0, 256, 400).astype(np.uint8)
+    mask = (RNG.random(400) < 0.01).astype(np.uint8)
+    found = []
+    for backend in ("c", "interpreter"):
+        run = kernel(backend=backend)(names["beside"])
+        bins, own, out = np.zeros(256, np.int64), mask.copy(), np.arange(400).astype(dtype)
+        run(bins, image, own, out)
+        found.append((bins, own, out))
+    bins, own, out = np.zeros(256, np.int64), mask.copy(), np.arange(400).astype(dtype)
+    plain = run.reference(bins, image, own, out)
+    found.append((plain["bins"], plain.get("mask", own), plain.get("out", out)))
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, same)
+    lowered = kernel(names["beside"]).lower(bins, image, own, out)
+    words = BESIDE[statement] and dtype is not np.float64
+    assert ("memcpy(&word" in lowered.as_text("source")) == words
