@@ -364,6 +364,18 @@ class Comment(Statement):
     text: str
 
 
+def is_left(block: Block) -> bool:
+    """Whether a turn of the loop around ``block`` may end that loop."""
+    return any(
+        isinstance(statement, Break)
+        or (
+            not isinstance(statement, (For, While, Parallel))
+            and any(map(is_left, statement.blocks))
+        )
+        for statement in block.statements
+    )
+
+
 def is_growth_check(statement: Statement) -> bool:
     """Whether a statement only grows buffers that are full."""
     if not isinstance(statement, If) or statement.orelse:
@@ -393,11 +405,13 @@ class Slot:
     A scalar takes its dtype's size (rounded up to 8 bytes) at word ``offset``; a buffer takes
     two words there, its address and its capacity in elements. ``written``: the kernel may
     change it, so it is stored back when the kernel ends, whether it succeeds or fails.
+    ``length``: it is the length of a dimension, and so not negative.
     """
 
     target: Var | Buffer
     offset: int
     written: bool = False
+    length: bool = False
 
 
 @frozen

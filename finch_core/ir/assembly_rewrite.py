@@ -32,6 +32,7 @@ from finch_core.ir.assembly import (
     Swap,
     While,
 )
+from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import (
     Buffer,
     Call,
@@ -183,6 +184,39 @@ def summand(store: Store) -> Expr | None:
     if first == place:
         return second
     return first if second == place else None
+
+
+class EqualNames:
+    """Of the indices and lengths of a kernel that its checks have found to be equal, the first.
+    (Floats that compare equal may differ: zeros by their sign.)"""
+
+    def __init__(self, kernel: Block) -> None:
+        self._changed = changed_names(*kernel.statements)
+        self.first: dict[str, Var] = {}
+
+    def passed(self, statement: Statement) -> bool:
+        """Whether a statement is such a check, after which its names are equal, or else the kernel
+        has failed; names that change anywhere are left out."""
+        if not isinstance(statement, If) or statement.orelse:
+            return False
+        check: Expr = statement.cond
+        if not isinstance(check, Call) or check.op is not prim.ne:
+            return False
+        if not any(isinstance(inner, Fail) for inner in statement.body.statements):
+            return False
+        one, other = check.args
+        if not (isinstance(one, Var) and isinstance(other, Var)):
+            return False
+        if not one.dtype == other.dtype == INTP:
+            return False
+        if self._changed.isdisjoint((one.name, other.name)):
+            kept, other = (self.first.get(var.name, var) for var in (one, other))
+            if kept.name != other.name:
+                for name, var in list(self.first.items()):
+                    if var.name == other.name:
+                        self.first[name] = kept
+                self.first[other.name] = kept
+        return True
 
 
 def renamed(block: Block, new: Mapping[str, Var | Buffer]) -> Block:

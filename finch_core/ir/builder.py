@@ -67,15 +67,17 @@ _NOTHING = Block()
 
 
 class Names:
-    """Fresh names of one compilation, chosen deterministically."""
+    """Fresh names of one compilation, chosen deterministically. ``lengths`` are those of variables
+    that are lengths of dimensions, and so not negative."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), lengths: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self.lengths = frozenset(lengths)
         self._counts: dict[str, int] = {}
 
     def copy(self) -> Names:
         """A copy in which the same names are taken."""
-        other = Names(self._taken)
+        other = Names(self._taken, self.lengths)
         other._counts = dict(self._counts)
         return other
 

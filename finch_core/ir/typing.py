@@ -115,6 +115,12 @@ def kernel_names(kernel: Kernel) -> set[str]:
     return names
 
 
+def lengths(kernel: Kernel) -> set[str]:
+    """The names of variables that are lengths of dimensions of the kernel's tensors."""
+    records = [param for param in kernel.params if isinstance(param, Record)]
+    return {slot.target.name for record in records for slot in record.slots if slot.length}
+
+
 def converted(value: Expr, dtype: DType) -> Expr:
     """A typed ``value`` converted to ``dtype``; tuples are converted field by field."""
     if isinstance(value, Literal) or not is_tuple(dtype) or value.dtype == dtype:

@@ -16,7 +16,7 @@ from finch_core.interface.watch import Watch
 from finch_core.ir.assembly import Argument, Block, Kernel, Record
 from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Names
-from finch_core.ir.typing import kernel_names
+from finch_core.ir.typing import kernel_names, lengths
 from finch_core.optimize.boolean_constants import boolean_constants
 from finch_core.optimize.branchless_appends import branchless_appends
 from finch_core.optimize.copy_propagation import copy_propagation
@@ -29,6 +29,7 @@ from finch_core.optimize.invariant_code_motion import invariant_code_motion
 from finch_core.optimize.invariant_stores import invariant_stores
 from finch_core.optimize.jump_threading import jump_threading
 from finch_core.optimize.loop_coalescing import loop_coalescing
+from finch_core.optimize.loop_collapsing import loop_collapsing
 from finch_core.optimize.loop_interchange import loop_interchange
 from finch_core.optimize.predicate_compaction import predicate_compaction
 from finch_core.optimize.predictive_commoning import predictive_commoning
@@ -52,6 +53,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("dead_code", dead_code),
     ("loop_coalescing", loop_coalescing),
     ("dead_fills", dead_fills),
+    ("loop_collapsing", loop_collapsing),
     ("invariant_stores", invariant_stores),
     ("scalar_promotion", scalar_promotion),
     ("scalar_replacement", scalar_replacement),
@@ -134,7 +136,7 @@ def optimize_kernel(
 
     Raises ``PluginError`` for a plugin's pass that fails or returns illegal assembly.
     """
-    names = Names(kernel_names(kernel))
+    names = Names(kernel_names(kernel), lengths(kernel))
     locals_ = [Names({p.name for p in f.params} | names_in(f.body)) for f in kernel.functions]
     known = hub().assembly_passes
     for row in pipeline():

@@ -13,15 +13,13 @@ from __future__ import annotations
 
 from finch_core.ir.assembly import (
     Block,
-    Break,
     Comment,
     For,
     If,
     Let,
-    Parallel,
     Statement,
-    While,
     contains,
+    is_left,
 )
 from finch_core.ir.assembly_rewrite import (
     changed_names,
@@ -65,13 +63,7 @@ def _one_loop(outer: For, kernel: Block) -> For | None:
     """The loop that does what the loop in ``outer`` does in all turns of that, if there is a turn;
     None if there is no such loop."""
     *before, inner = outer.body.statements or (None,)
-    if (
-        not isinstance(inner, For)
-        or outer.lanes
-        or outer.banks
-        or outer.jam
-        or _is_left(inner.body)
-    ):
+    if not isinstance(inner, For) or outer.lanes or outer.banks or outer.jam or is_left(inner.body):
         return None
     inner = _one_loop(inner, kernel) or inner
     meanings: dict[Expr, Expr] = {}
@@ -91,18 +83,6 @@ def _one_loop(outer: For, kernel: Block) -> For | None:
         return None
     first, last = (_at(start, outer.var, end) for end in (outer.start, outer.stop))
     return For(inner.var, first, last, inner.body, inner.lanes, inner.banks, inner.loose)
-
-
-def _is_left(block: Block) -> bool:
-    """Whether a turn of the loop around ``block`` may end that loop."""
-    return any(
-        isinstance(statement, Break)
-        or (
-            not isinstance(statement, (For, While, Parallel))
-            and any(map(_is_left, statement.blocks))
-        )
-        for statement in block.statements
-    )
 
 
 def _chain(expr: Expr, var: Var) -> frozenset[str]:

@@ -38,7 +38,7 @@ def _record(tensor: BoundTensor) -> asm.Record:
     place = layout(tensor.format)
     levels = tensor.level.levels()
     dims = [lvl.shape for lvl in levels if not lvl.format.is_leaf]
-    slots = [asm.Slot(dim, k) for k, dim in enumerate(dims) if isinstance(dim, Var)]
+    slots = [asm.Slot(dim, k, length=True) for k, dim in enumerate(dims) if isinstance(dim, Var)]
     for part in (*place.scalars, *place.buffers):
         slots.append(asm.Slot(levels[part.level].parts[part.field.name], part.offset))
     if tensor.sizeless is not None and place.sizeless is not None:
