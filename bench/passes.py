@@ -141,6 +141,11 @@ def banded_images() -> tuple[Any, ...]:
     return Tensor(format, image.shape), Tensor(format, image)
 
 
+def short_rows() -> tuple[Any, ...]:
+    A, B = np.random.default_rng(0).random((2, 50_000, 4))
+    return np.empty_like(A), A, B
+
+
 def byte_images() -> tuple[Any, ...]:
     image = generators.blobs(400, 400, 10.0)
     return Tensor(images.BYTES), Tensor(images.BYTES, image)
@@ -432,6 +437,7 @@ CASES = (
         source(ttv_into),
         partial(fibers_of_five, 20_000),
     ),
+    Case(("loop_collapsing",), "a sum of dense matrices of 4 columns", total, short_rows),
     Case(("branchless_appends",), "small entries left out", dropped, sampled_entries),
     Case(("rooms",), "a tenth of a dense vector, appended", copied, dense_vector),
     Case(("predictive_commoning",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
