@@ -69,6 +69,7 @@ class Elementwise:
         self.__name__ = self.__qualname__ = name
         self._function = function
         self._count = _count_of(function)
+        self._parameters: Signature | None = None
         self._value: Value | None = None
         self._maps: dict[Any, Map] = {}
         self._fills: dict[Any, Filled] = {}
@@ -102,15 +103,17 @@ class Elementwise:
     def _bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of all parameters in turn, of a Python function with its defaults. Raises
         ``TypeError`` for others than it has."""
+        if self._count is None and not named:
+            return args
         if not isinstance(self._function, FunctionType):
             if named:
                 raise TypeError(f"{self.__name__} has no parameter {next(iter(named))!r}")
-            if self._count is not None:
-                counted = f"{self._count} argument" + "s" * (self._count != 1)
-                raise TypeError(f"{self.__name__} takes {counted}, not {len(args)}")
-            return args
+            counted = f"{self._count} argument" + "s" * (self._count != 1)
+            raise TypeError(f"{self.__name__} takes {counted}, not {len(args)}")
+        if self._parameters is None:
+            self._parameters = signature(self._function)
         try:
-            bound = signature(self._function).bind(*args, **named)
+            bound = self._parameters.bind(*args, **named)
         except TypeError as error:
             raise TypeError(f"{self.__name__}: {error}") from None
         bound.apply_defaults()

@@ -107,8 +107,8 @@ class Power(Elementwise):
     lazy arrays of powers are not looked at."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != self._count:
-            self._bound(args, named)
+        if named or len(args) != 2:
+            self._bound(args, named)  # raises
         base, exponent = map(operand, args)
         if _is_negative(exponent) and _are_whole(base, exponent):
             one = isinstance(exponent, NUMBERS)

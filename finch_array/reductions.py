@@ -252,21 +252,23 @@ def _spread_of_parts(
     middle = mean(array, axis=axes)
     total = _stored_squares(array, middle, axes)
     stored = _stored_counts(array, axes)
-    values = _values_in_turn([total, stored, middle])
+    parts = [total, stored, middle]
+    tensors = builtins.all(part.__class__ is Tensor for part in parts)
+    if tensors and builtins.all(map(is_dense, parts)):
+        dense = [part.arrays[0] for part in parts]
+        _combine(dense, array.fill_value, float(count), divisor, of_dense)
+        return total
+    values = _values_in_turn(parts) if tensors else None
     if values is None:
         return of(_of_sparse(array, middle, total, count, stored, divisor))
-    fills = [np.array([part.fill_value]) for part in (total, stored, middle)]
+    fills = [np.array([part.fill_value]) for part in parts]
     for own in (values, fills):
         _combine(own, array.fill_value, float(count), divisor, of_dense)
     return relabelled(total, fills[0][0])
 
 
 def _values_in_turn(parts: list[Any]) -> list[Any] | None:
-    """The stored values of arrays that store the same elements, one by one; None for others."""
-    if not builtins.all(part.__class__ is Tensor for part in parts):
-        return None
-    if builtins.all(map(is_dense, parts)):
-        return [part.arrays[0] for part in parts]
+    """The stored values of tensors that store the same elements, one by one; None for others."""
     first = parts[0]
     leaf = first.layout.fields[-1].get("val")
     like = [with_leaf(part.format, first.fill_value, first.dtype) for part in parts]

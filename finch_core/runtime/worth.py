@@ -13,12 +13,13 @@ NumPy's functions on so many elements."""
 MOST = 4096
 
 
-def are_few(key: Any, count: int, worth: int = WORTH) -> bool:
-    """Whether all calls of this kind, and one of so many elements, have taken at most ``worth``."""
+def are_few(key: Any, count: int, worth: int | None = None) -> bool:
+    """Whether all calls of this kind, and one of so many elements, have taken at most ``worth``
+    (None: ``WORTH``)."""
     if len(_done) >= MOST:
         _done.clear()
     total = _done[key] = _done.get(key, 0) + count + CALL
-    return total <= worth
+    return total <= (WORTH if worth is None else worth)
 
 
 def are_many(key: Any) -> bool:

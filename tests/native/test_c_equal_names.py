@@ -75,7 +75,7 @@ def test_one_length_of_three(each_number_of_threads):
 def test_switched_off(each_number_of_threads):
     a, b = data(4, 5), data(4, 5, seed=1)
     C = Tensor(ROWS, (4, 5))
-    apart = Kernel(twice.__wrapped__, Options(disabled={"equal_names"}))
+    apart = Kernel(twice.__wrapped__, Options(disabled={"equal_names", "loop_collapsing"}))
     text = part_of(apart.lower(C, a, b).as_text("source"))
     assert {"A_n1", "B_n1", "C_n1"} <= set(re.findall(r"\w+_n\d", text))
     apart(C, a, b)
