@@ -2,15 +2,17 @@
 
     int64_t bins_bank[128];
     __builtin_memset(bins_bank, 0, sizeof bins_bank);
-    const int64_t x_rounds = n >= 32 ? n / 8 : 0;
-    for (int64_t round = 0; round < x_rounds; round++) {
+    int64_t x_at = 0;
+    const int64_t x_rounds = n - x_at >= 32 ? x_at + (n - x_at) / 8 * 8 : x_at;
+    while (x_at < x_rounds) {
         _Pragma("GCC unroll 8")
         for (int64_t copy = 0; copy < 8; copy++) {
-            const int64_t x = 8 * round + copy;
+            const int64_t x = x_at + copy;
             bins_bank[(grey[x] << 3) + (copy & 7)]++;
         }
+        x_at += 8;
     }
-    for (int64_t x = 8 * x_rounds; x < n; x++) bins_bank[(grey[x] << 3) + (x & 7)]++;
+    for (int64_t x = x_at; x < n; x++) bins_bank[(grey[x] << 3) + (x & 7)]++;
     for (int64_t k = 0; k < 16; k++) {
         const int64_t sum = bins_bank[8 * k] + bins_bank[8 * k + 1] + (...);
         if (sum != 0) bins[k] += sum;
@@ -21,7 +23,7 @@ Where a turn does nothing unless a byte is set, of bytes one behind another (a m
 round are one word, and a round of which it is 0 is left out:
 
     uint64_t word;
-    __builtin_memcpy(&word, mask + 8 * round, 8);
+    __builtin_memcpy(&word, mask + x_at, 8);
     if (word != 0) ...
 
 Elements that were not updated may be out of bounds of the buffer, and are not written back. (With
@@ -71,42 +73,29 @@ def in_banks(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
 def in_rounds(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
     """Emit a loop that updates private copies, so that each of the turns of a round has its own."""
     type, x = ctype(concrete(loop.var.type)), emitter.scope.variable(loop.var.name)
-    round_, copy = emitter.loop_name("round"), emitter.loop_name("copy")
-    start, stop = emitter.node(loop.start), emitter.node(loop.stop)
-    first, limit = emitter.scope.fresh(f"{x}_first"), emitter.scope.fresh(f"{x}_stop")
-    rounds = emitter.scope.fresh(f"{x}_rounds")
-    length = c.Binary("-", c.Name(limit), c.Name(first))
-    held = (
-        c.Declare(f"const {type}", first, start),
-        c.Declare(f"const {type}", limit, stop),
-        c.Declare(
-            f"const {type}",
-            rounds,
-            c.Ternary(
-                c.Binary(">=", length, c.Number(str(LONG))),
-                c.Binary("/", length, c.Number(str(COPIES))),
-                c.Number("0"),
-            ),
-        ),
-    )
-    done = c.Binary("*", c.Number(str(COPIES)), c.Name(round_))
-    turn = c.Binary("+", c.Binary("+", c.Name(first), done), c.Name(copy))
+    copy, copies = emitter.loop_name("copy"), c.Number(str(COPIES))
+    names = (emitter.scope.fresh(f"{x}_{end}") for end in ("at", "stop", "rounds"))
+    at, stop, rounds = map(c.Name, names)
+    left = c.Binary("-", stop, at)
+    whole = c.Binary("*", c.Binary("/", left, copies), copies)
     with emitter.turning(copy):
         inner = emitter.block(loop.body)
-    body = c.Block((c.Declare(f"const {type}", x, turn), *inner.statements))
-    zero, copies = c.Number("0"), c.Number(str(COPIES))
-    each = c.For(type, copy, zero, copies, body, pragma=f"GCC unroll {COPIES}")
-    rounds_of: tuple[c.Stmt, ...] = (each,)
+    turn = c.Declare(f"const {type}", x, c.Binary("+", at, c.Name(copy)))
+    each: c.Stmt = c.For(
+        type, copy, c.Number("0"), copies, c.Block((turn, *inner.statements)),
+        pragma=f"GCC unroll {COPIES}",
+    )  # fmt: skip
     byte = _mask(loop)
-    if byte is not None:
-        rounds_of = _unless_clear(emitter, loop, byte, c.Binary("+", c.Name(first), done), each)
+    turns = (each,) if byte is None else _unless_clear(emitter, loop, byte, at, each)
     with emitter.turning(x):
         rest = emitter.block(loop.body)
-    after = c.Binary("+", c.Name(first), c.Binary("*", copies, c.Name(rounds)))
+    long = c.Binary(">=", left, c.Number(str(LONG)))
     return (
-        *held,
-        c.For(type, round_, zero, c.Name(rounds), c.Block(rounds_of)),
-        c.For(type, x, after, c.Name(limit), rest),
+        c.Declare(type, at.text, emitter.node(loop.start)),
+        c.Declare(f"const {type}", stop.text, emitter.node(loop.stop)),
+        c.Declare(f"const {type}", rounds.text, c.Ternary(long, c.Binary("+", at, whole), at)),
+        c.While(c.Binary("<", at, rounds), c.Block((*turns, c.Assign(at, copies, "+=")))),
+        c.For(type, x, at, stop, rest),
     )
 
 
