@@ -58,9 +58,9 @@ class Part:
     # -- what a part uses -----------------------------------------------------------------------
 
     def _analyse(self) -> None:
-        last = self.loop.body.statements[-1] if self.loop.body else None
-        merge = last.body if isinstance(last, asm.Merge) else asm.Block()
-        before = self.loop.body.statements[:-1] if merge else self.loop.body.statements
+        before, merge = self.loop.body.statements, asm.Block()
+        if before and isinstance(last := before[-1], asm.Merge):  # empty where nothing is read
+            before, merge = before[:-1], last.body
         self.before, self.merge = asm.Block(before), merge
         private = {item.target.name for item in self.loop.private}
         inside = [s.var.name for s in self.loop.body.walk() if isinstance(s, asm.Let | asm.For)]

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from parallel_kernels import spgemm, spmv
 
-from finch_core import FormatError, RaceError, Tensor, _, maxby, parallel, set_threads
+from finch_core import FormatError, RaceError, Tensor, _, kernel, maxby, parallel, set_threads
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.validation import validate
@@ -489,3 +489,19 @@ def test_wrappers_keep_elements_apart(backend: str) -> None:
     np.testing.assert_array_equal(wide.to_numpy()[1:-1], wanted)
     with pytest.raises(RaceError, match="may write what another writes"):
         kernel(toeplitz(of(np.zeros(2 * N, int), Dense), 0), DATA)
+
+
+@kernel
+def unread(x, c):
+    s = 0.0
+    for i in parallel(range(len(x))):
+        s += x[i] * i
+    return c + 1
+
+
+@pytest.mark.parametrize("format", [Dense(Element(0.0)), SparseList(Element(0.0))], ids=str)
+@pytest.mark.parametrize("backend", ["c", "interpreter"])
+def test_a_sum_that_is_not_read_is_left_out(backend: str, format: Any) -> None:
+    """Of a loop over what is stored, which does not end by itself, nothing is left to merge."""
+    run = kernel(backend=backend)(unread.__wrapped__)
+    assert run(Tensor(format, np.array([3.0, 0.0, 2.0])), 2) == 3
