@@ -496,7 +496,8 @@ def unread(x, c):
     s = 0.0
     for i in parallel(range(len(x))):
         s += x[i] * i
-    return c + 1
+    c += min(c, s)
+    return 3
 
 
 @pytest.mark.parametrize("format", [Dense(Element(0.0)), SparseList(Element(0.0))], ids=str)
