@@ -6,10 +6,9 @@ are, whatever the format. Functions of several arrays are kernels over all of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from inspect import CO_VARARGS, CO_VARKEYWORDS, Signature, signature
-from types import FunctionType
+from inspect import Signature
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from finch_array import leaves
 from finch_array.maps import Map
 from finch_array.operands import NUMBERS, has_memory, is_lazy, kind_of, operand, stored, told
+from finch_array.parameters import Parameters
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
@@ -68,8 +68,7 @@ class Elementwise:
     def __init__(self, name: str, function: Any) -> None:
         self.__name__ = self.__qualname__ = name
         self._function = function
-        self._count = _count_of(function)
-        self._parameters: Signature | None = None
+        self._parameters = Parameters(name, function)
         self._value: Value | None = None
         self._maps: dict[Any, Map] = {}
         self._fills: dict[Any, Filled] = {}
@@ -85,8 +84,8 @@ class Elementwise:
         return self._value
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != self._count:
-            args = self._bound(args, named)
+        if named or len(args) != self._parameters.count:
+            args = self._parameters.bound(args, named)
         operands = [operand(arg) for arg in args]
         try:
             return self._called(operands)
@@ -99,25 +98,6 @@ class Elementwise:
                 raise
             raise self._undefined(operands) from None
         return self._called(wider)
-
-    def _bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments of all parameters in turn, of a Python function with its defaults. Raises
-        ``TypeError`` for others than it has."""
-        if self._count is None and not named:
-            return args
-        if not isinstance(self._function, FunctionType):
-            if named:
-                raise TypeError(f"{self.__name__} has no parameter {next(iter(named))!r}")
-            counted = f"{self._count} argument" + "s" * (self._count != 1)
-            raise TypeError(f"{self.__name__} takes {counted}, not {len(args)}")
-        if self._parameters is None:
-            self._parameters = signature(self._function)
-        try:
-            bound = self._parameters.bind(*args, **named)
-        except TypeError as error:
-            raise TypeError(f"{self.__name__}: {error}") from None
-        bound.apply_defaults()
-        return tuple(bound.arguments.values())
 
     def _undefined(self, operands: Sequence[Any]) -> FormatError:
         """The error for dtypes for which NumPy's function has no loop."""
@@ -432,18 +412,6 @@ def _on_fill(operand: Any) -> Expr:
     if isinstance(operand, NUMBERS):
         return Literal(operand, type_of(operand))
     return Literal(operand.fill_value, operand.dtype, structural=True)
-
-
-def _count_of(function: Any) -> int | None:
-    """How many parameters a function of scalars has; None where it does not tell."""
-    if isinstance(function, np.ufunc):
-        return function.nin
-    if isinstance(function, Operator):
-        return _count_of(function.evaluate)
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
-        return None
-    return int(code.co_argcount + code.co_kwonlyargcount)
 
 
 def _identifier(name: str) -> str:

@@ -107,8 +107,7 @@ class Power(Elementwise):
     lazy arrays of powers are not looked at."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != 2:
-            self._bound(args, named)  # raises
+        args = self._parameters.bound(args, named)
         base, exponent = map(operand, args)
         if _is_negative(exponent) and _are_whole(base, exponent):
             one = isinstance(exponent, NUMBERS)
@@ -408,8 +407,7 @@ class _OfFloats(Elementwise):
         self._ufunc = ufunc
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if named or len(args) != self._count:
-            args = self._bound(args, named)
+        args = self._parameters.bound(args, named)
         found = [operand(arg) for arg in args]
         if any(dtype_of(x).kind in "biu" for x in found):
             kinds = [type(x) if type(x) in (int, float) else dtype_of(x) for x in found]

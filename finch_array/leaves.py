@@ -120,6 +120,12 @@ MOST = 4096
 """The most formats of results of functions of one array that are remembered."""
 
 
+def stored_values(tensor: Tensor) -> Any:
+    """The values at the positions of a tensor's leaf, its own memory; None for a leaf without."""
+    part = tensor.layout.fields[-1].get("val")
+    return None if part is None else tensor.arrays_in_use()[part.number]
+
+
 def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     """The stored values of a tensor with another fill, over the same memory."""
     if alike(tensor.fill_value, fill):
@@ -136,4 +142,4 @@ def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     return made
 
 
-__all__ = ["bare", "differs", "maker", "relabelled", "same", "with_leaf"]
+__all__ = ["bare", "differs", "maker", "relabelled", "same", "stored_values", "with_leaf"]

@@ -12,6 +12,7 @@ from finch_array import cumulative, searching
 from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array.axes import axes_of
+from finch_array.leaves import stored_values
 from finch_array.manipulation import squeeze
 from finch_array.numpy_arguments import parameters_of
 from finch_array.numpy_numbers import FUNCTIONS as WITH_NAN
@@ -34,8 +35,10 @@ def _without_nan(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
 
 def _replaced(array: Any, value: Any) -> Any:
     """``array`` with a value in the place of NaN."""
-    if not _may_have_nan(array):
-        return array
+    return _without(array, value) if _may_have_nan(array) else array
+
+
+def _without(array: Any, value: Any) -> Any:
     return fn.where(fn.isnan(array), array.dtype.type(value), array)
 
 
@@ -46,8 +49,8 @@ def _may_have_nan(array: Any) -> bool:
     source = stored(array).source
     if source.__class__ is not Tensor or array.fill_value != array.fill_value:
         return True
-    leaf = source.layout.fields[-1].get("val")
-    return leaf is None or bool(np.isnan(source.arrays_in_use()[leaf.number]).any())
+    values = stored_values(source)
+    return values is None or bool(np.isnan(values).any())
 
 
 def _counted(array: Any, axis: Any) -> Any:
@@ -75,8 +78,10 @@ def nanmean(
     array = _floats("nanmean", a, dtype, where)
     wanted = red.mean_dtype(array_of(a).dtype) if dtype is None else np.dtype(dtype)
     wide = np.dtype(np.float32) if wanted == np.float16 else wanted  # as a sum may overflow
-    total = red.sum(_replaced(array, 0), axis=axis, dtype=wide, keepdims=True)
-    if _may_have_nan(array):
+    some = _may_have_nan(array)
+    plain = _without(array, 0) if some else array
+    total = red.sum(plain, axis=axis, dtype=wide, keepdims=True)
+    if some:
         found = fn.FUNCTIONS["divide"](total, fn.cast(_counted(array, axis), wide))
     else:
         length = math.prod(array.shape[k] for k in axes_of(axis, array.ndim))
@@ -164,8 +169,9 @@ def _extreme(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
                 initial: Any = np._NoValue, where: Any = True) -> Any:  # fmt: skip
         array = array_of(a)
         options = {"keepdims": True, "initial": initial, "where": where}
-        found = own(_replaced(array, instead), axis, **options)
-        if array.dtype.kind == "f" and not is_given(initial) and _may_have_nan(array):
+        some = _may_have_nan(array)
+        found = own(_without(array, instead) if some else array, axis, **options)
+        if some and array.dtype.kind == "f" and not is_given(initial):
             # NaN where there is nothing else
             there = _counted(array, axis)
             found = fn.where(fn.FUNCTIONS["equal"](there, 0), array.dtype.type(np.nan), found)

@@ -14,7 +14,7 @@ import numpy as np
 
 from finch_array import plans
 from finch_array.elementwise import scalar_tensor
-from finch_array.leaves import differs, relabelled, same
+from finch_array.leaves import differs, relabelled, same, stored_values
 from finch_array.operands import entries, has_memory, is_dense, kinds_of, stored
 from finch_array.requests import Request, Value, letters
 from finch_array.run import coordinates, is_short, order_of, run, sorted_tensor
@@ -130,7 +130,7 @@ def _zero(array: Any) -> Any:
 def _of_values(array: Any, way: _Way, count: int) -> Any:
     """The reduction of all elements: of the values that are stored, then of the fill."""
     source = stored(array).source
-    values = source.arrays[source.layout.fields[-1]["val"].number][: source.nstored]
+    values: Any = stored_values(source)
     found = way.ufunc.reduce(values) if len(values) else way.start
     if len(values) < count:
         found = way.ufunc(found, way.fill)

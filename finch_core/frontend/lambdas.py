@@ -12,7 +12,7 @@ from typing import Any
 NAME = "<lambda>"
 
 
-def place_of_body(function: FunctionType) -> tuple[int, int, int, int] | None:
+def _place_of_body(function: FunctionType) -> tuple[int, int, int, int] | None:
     """The first line, column, last line and end of a lambda's expression, in bytes; None if Python
     has not kept them (its option ``no_debug_ranges``)."""
     places: list[Any] = [  # of what a function begins with there is no column
@@ -31,7 +31,7 @@ def tree_of_lambda(
 ) -> ast.FunctionDef | None:
     """A definition that returns the expression of a lambda, with the lines and columns of its file,
     whose ``lines`` begin at ``first_line``; None if it is not there."""
-    code, place = function.__code__, place_of_body(function)
+    code, place = function.__code__, _place_of_body(function)
     if place is None:
         return None
     line, start, last, end = place
@@ -80,4 +80,4 @@ def _parameters(function: FunctionType) -> ast.arguments:
     )  # fmt: skip
 
 
-__all__ = ["NAME", "place_of_body", "tree_of_lambda"]
+__all__ = ["NAME", "tree_of_lambda"]

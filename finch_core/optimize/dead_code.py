@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from finch_core.ir.assembly import Assign, Block, Comment, For, If, Let, Statement, While
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Comment,
+    For,
+    If,
+    Let,
+    Merge,
+    Parallel,
+    Statement,
+    While,
+)
 from finch_core.ir.assembly_rewrite import (
     assigned_names,
     own_reads,
@@ -121,7 +132,7 @@ def _with_effect(statement: Statement) -> tuple[Statement, ...]:
         if (body, orelse) == (statement.body, statement.orelse) and body:
             return (statement,)
         return conditional(statement.cond, body, orelse)
-    if isinstance(statement, (For, While)) and not _acts(statement.body):
+    if isinstance(statement, (For, While, Parallel, Merge)) and not _acts(statement.body):
         return ()
     return (statement,)
 

@@ -92,13 +92,14 @@ class _Collapsing:
             return stop
         return call(prim.maximum_, loop.start, stop)
 
-    def factors(self, expr: Expr) -> Iterator[Expr]:
-        """The factors of a product. A stop that is ``max(0, n)`` is ``n`` where there is a turn."""
+    def factors(self, expr: Expr, stop: bool = False) -> Iterator[Expr]:
+        """The factors of a product. A ``stop`` that is ``max(0, n)`` is ``n`` where there is a
+        turn; an index is not."""
         if isinstance(expr, Call) and expr.op is prim.mul:
             for arg in expr.args:
-                yield from self.factors(arg)
-        elif isinstance(expr, Call) and expr.op is prim.maximum_ and expr.args[0] == ZERO:
-            yield from self.factors(expr.args[1])
+                yield from self.factors(arg, stop)
+        elif stop and isinstance(expr, Call) and expr.op is prim.maximum_ and expr.args[0] == ZERO:
+            yield from self.factors(expr.args[1], stop)
         elif isinstance(expr, Var):
             yield self.equal.first.get(expr.name, expr)
         else:
@@ -111,7 +112,7 @@ class _Rows:
     def __init__(self, collapsing: _Collapsing, i: Var, inner: For) -> None:
         self.collapsing, self.length = collapsing, inner.stop
         self.i, self.j = i, inner.var
-        self.factors = Counter(collapsing.factors(inner.stop))
+        self.factors = Counter(collapsing.factors(inner.stop, stop=True))
 
     def flat(self, expr: Expr) -> Expr | None:
         terms = list(_terms(expr))

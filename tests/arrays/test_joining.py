@@ -278,3 +278,15 @@ def test_dense_arrays_beside_runs(axis):
         ([D, A, D.T], [d, a, d.T]), ([A.T, D, D.T], [a.T, d, d.T]),
     ):  # fmt: skip
         same(fa.concat(arrays, axis=axis), np.concatenate(wanted, axis))
+
+
+def test_runs_of_many_elements_are_joined_without_a_kernel_at_first(monkeypatch):
+    monkeypatch.setattr(joining, "result_of", None)  # which would make one
+    x = np.where(np.random.default_rng(0).random((30, 30, 30)) < 0.01, 1.0, 0.0)
+    A = fa.asarray(x, format=SparseList(SparseList(SparseList(Element(0.0)))))
+    for found, wanted in (
+        (np.pad(A, 1, constant_values=2.0), np.pad(x, 1, constant_values=2.0)),
+        (fa.stack([A, A + 3.0]), np.stack([x, x + 3.0])),
+        (fa.concat([A + 3.0, A], axis=2), np.concatenate([x + 3.0, x], axis=2)),
+    ):
+        np.testing.assert_array_equal(found.to_numpy(), wanted, strict=True)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import Tensor, _, kernel
+from finch_core import Tensor, _, kernel, parallel
+from finch_core.errors import LifecycleError
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Block
 from finch_core.ir.assembly_text import block_text
@@ -37,7 +38,10 @@ def nest(why: str = "", first: int = 0) -> Block:
         stop = Load(END, lift(0)) if why == "memory" else i if why == "triangle" else M
         with b.for_("j", first, stop) as j:
             length = L if why in ("equal", "other") else M
-            row = {"ahead": (i + 2) * length, "tail": i * length + 3}.get(why, i * length)
+            row = {
+                "ahead": (i + 2) * length, "tail": i * length + 3,
+                "clamped": lift(0).max(i) * length,
+            }.get(why, i * length)  # fmt: skip
             at = {"behind": i * length + (j - 1), "swapped": j * length + i}.get(why, row + j)
             value = Load(V, at) * 2.0
             if why == "column":
@@ -90,7 +94,9 @@ def test_lengths_are_not_negative() -> None:
     assert "range(0, max(0, n) * m)" in block_text(collapsed(block))
 
 
-@pytest.mark.parametrize("why", "other memory triangle more left column row behind swapped".split())
+@pytest.mark.parametrize(
+    "why", "other memory triangle more left column row behind swapped clamped".split()
+)
 def test_loops_stay_apart(why: str) -> None:
     block = nest(why)
     assert block_text(collapsed(block)) == block_text(block)
@@ -126,18 +132,43 @@ def numbered(v, n, m):
             v[i * m + j] += 1
 
 
-def test_arrays_and_windows() -> None:
+@kernel
+def in_parts(B, A):
+    for i in parallel(_):
+        for j in _:
+            B[i, j] = A[i, j] + 1
+
+
+@kernel
+def clamped(B, A):
+    for i in range(-2, A.shape[0]):
+        for j in _:
+            B[i + 2, j] = A[max(0, i), j]
+
+
+@pytest.mark.parametrize("backend", ["c", "interpreter"])
+def test_arrays_and_windows(backend: str) -> None:
+    twice, parts = (kernel(backend=backend)(k.__wrapped__) for k in (doubled, in_parts))
+    for shape in ((4, 3), (0, 3), (3, 0), (1, 1), (70, 5)):
+        a = np.arange(float(shape[0] * shape[1])).reshape(shape)
+        b = np.zeros(shape)
+        assert "for j in range(0, B_n0 * B_n1)" in twice.lower(b, a).as_text("assembly")
+        a.flags.writeable = False
+        twice(b, a)
+        np.testing.assert_array_equal(b, 2 * a)
+        if b.size:
+            with pytest.raises(LifecycleError, match="B is written, and shares memory with A"):
+                twice(b, b)
+        parts(b, a)
+        np.testing.assert_array_equal(b, a + 1)
     a = np.arange(12.0).reshape(4, 3)
-    b = np.zeros((4, 3))
-    assert "for j in range(0, B_n0 * B_n1)" in doubled.lower(b, a).as_text("assembly")
-    doubled(b, a)
-    np.testing.assert_array_equal(b, 2 * a)
     part = window(Tensor(Dense(Dense(Element(0.0))), a), (1, 3), (1, 3))
     found = np.zeros((2, 2))
-    doubled(found, part)
+    twice(found, part)
     np.testing.assert_array_equal(found, 2 * a[1:3, 1:3])
-    for shape in ((0, 3), (3, 0), (1, 1)):
-        doubled(np.zeros(shape), np.zeros(shape))
+    wide = np.zeros((6, 3))
+    kernel(backend=backend)(clamped.__wrapped__)(wide, a)
+    np.testing.assert_array_equal(wide, a[[0, 0, 0, 1, 2, 3]])
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (-2, -3), (-2, 3), (2, -3), (0, 0)])
