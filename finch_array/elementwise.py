@@ -216,9 +216,12 @@ class Elementwise:
             program = Program(
                 _identifier(self.__name__), ("out", "a", *names), Loop(Index("i"), None, write)
             )
-            found = self._maps[place, count] = Map(
-                Kernel.of_program(program, Options(small=ALONG_DATA))
-            )
+            kernel = Kernel.of_program(program, Options(small=ALONG_DATA))
+
+            def value(x: Expr, *numbers: Expr) -> Expr:
+                return self.value(*numbers[:place], x, *numbers[place:])
+
+            found = self._maps[place, count] = Map(kernel, value)
         return found
 
     def _lazily(self, operands: list[Any]) -> Any:

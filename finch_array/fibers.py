@@ -14,7 +14,8 @@ import numpy as np
 
 from finch_array.leaves import differs, same
 from finch_array.manipulation import unraveled
-from finch_array.run import FEW, as_seen, coordinates, order_of, sorted_tensor
+from finch_array.run import as_seen, coordinates, sorted_tensor
+from finch_array.sorted_coordinates import FEW, order_of
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor
 

@@ -16,7 +16,8 @@ from finch_array.operands import MOST, entries, has_gaps
 from finch_array.plans import Plan
 from finch_array.reductions import array_operand
 from finch_array.requests import Indices, letters
-from finch_array.run import coordinates, is_short, order_of, sorted_tensor
+from finch_array.run import coordinates, is_short, sorted_tensor
+from finch_array.sorted_coordinates import order_of
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.run import order_of
+from finch_array.sorted_coordinates import order_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.records import evolve

@@ -1,12 +1,20 @@
-"""Kernels over the values of one array, ``out[i] = f(a[i], s0, ...)``, called on new memory."""
+"""Functions of the values of one array, ``out[i] = f(a[i], s0, ...)``, called on new memory: NumPy
+computes few values, kernels others."""
 
 from __future__ import annotations
 
 from array import array as words_of
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from finch_array.vectorised import Code, function_of, is_word
 from finch_core.interface.signatures import TensorSignature
+from finch_core.ir.dtypes import type_of
+from finch_core.ir.expressions import Expr, Var
+from finch_core.records import define
+from finch_core.runtime import worth
 from finch_core.runtime.arguments import Number, array_argument
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.tensor_records import ADDRESS, cast, from_buffer
@@ -15,19 +23,32 @@ PLAIN = "biufc"
 """The kinds of dtypes whose arrays have buffers, and whose numbers are machine words."""
 
 
-class Map:
-    """A kernel over values. A call that any caller could make compiles it; later ones pass the
-    records of both arrays, which have no more than a length and an address, without tensors."""
+@define
+class Few:
+    """The function of NumPy for few values; ``done`` counts those that it has computed."""
 
-    def __init__(self, kernel: Kernel[..., Any]) -> None:
-        self.kernel = kernel
+    code: Code
+    done: int = 0
+
+
+class Map:
+    """A kernel over values, and the value that it computes of a value and numbers. NumPy computes
+    it, where it gives the same bits, until so many values are worth the kernel. A call that any
+    caller could make compiles that; later ones pass the records of both arrays, which have no more
+    than a length and an address, without tensors."""
+
+    def __init__(self, kernel: Kernel[..., Any], value: Callable[..., Expr]) -> None:
+        self.kernel, self._value = kernel, value
         self._known: dict[Any, Any] = {}
+        self._few: dict[Any, Few | None] = {}
 
     def __call__(self, out: Any, values: Any, numbers: Sequence[Any]) -> None:
         """Set ``out``, a new array as long as ``values``. Raises what the kernel does."""
         passed = [Number(x) for x in numbers]
         key = (out.dtype, values.dtype, *[x.signature for x in passed])
         known = self._known.get(key)
+        if known is None and self._is_computed(key, out, values, numbers):
+            return
         if known is None or not values.flags.carray or not known[0].suits(out.size, out.nbytes):
             self.kernel(out, values, *numbers)
             if known is None:
@@ -51,6 +72,25 @@ class Map:
         except OverflowError:  # an integer beyond 64 bits
             self.kernel(out, values, *numbers)
         free.append((records, first, second))
+
+    def _is_computed(self, key: Any, out: Any, values: Any, numbers: Sequence[Any]) -> bool:
+        """Compute few values by NumPy; whether that was done."""
+        try:
+            few = self._few[key]
+        except KeyError:
+            names = [f"s{k}" for k in range(len(numbers))]
+            parts = [Var(name, type_of(x)) for name, x in zip(names, numbers, strict=True)]
+            code = function_of(self._value(Var("a", values.dtype), *parts), out.dtype)
+            few = self._few[key] = None if code is None else Few(code)
+        if few is None:
+            return False
+        few.done += worth.CALL + len(values)
+        if few.done > worth.WORTH_OF_VALUES or not all(map(is_word, numbers)):
+            return False
+        given = {f"s{k}": x for k, x in enumerate(numbers)}
+        with np.errstate(all="ignore"):
+            out[:] = few.code({"a": values, **given})
+        return True
 
     def _remember(self, key: Any, out: Any, values: Any, passed: Sequence[Number]) -> None:
         """Remember what has been compiled."""

@@ -19,6 +19,7 @@ from finch_array.operands import (
     levels_of,
     stored,
 )
+from finch_array.pointwise import Fold, Pointwise, pointwise_of
 from finch_array.ready import LARGE, Ready, Room, blank_of
 from finch_array.requests import Request
 from finch_core.errors import DimensionMismatch
@@ -51,7 +52,7 @@ class Plan:
 
     ``shared`` is the kernel for shapes of ``SHARED`` turns or more, or where the request says so,
     with parallel loops; None where the compiler refuses these. ``compiled`` has what has run of
-    both: neither depends on the shapes."""
+    both: neither depends on the shapes. ``pointwise`` computes few elements without a kernel."""
 
     request: Request
     order: orders.Order
@@ -63,6 +64,7 @@ class Plan:
     extended: tuple[str, ...] = ()
     refill: Any = None
     varies: Any = None
+    pointwise: Pointwise | None = None
     watched: bool = False
     stored: tuple[str, ...] = ()
     plain: bool = False
@@ -370,9 +372,29 @@ def _complete(
     plan.refill = refill if request.op is not None and full and not settled else None
     plan.varies = refill if request.op is not None and not full and not at_fill else None
     plan.blank = blank_of(plan.format)
+    aligned, fold = own, None
+    if request.op is not None:
+        aligned, fold = tuple(loops), Fold(tuple(loops), own, request.op, start)
+    if fold is None or (at_fill and own and (writing.direct or late)):
+        plan.pointwise = pointwise_of(
+            value, seen.indices, seen.leaves, seen.numbers, aligned, fold, plan.format, sieved,
+            _stretched(request, operands, sizes),
+        )  # fmt: skip
     plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
     plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
+
+
+def _stretched(
+    request: Request, operands: Sequence[Any], sizes: Mapping[str, int]
+) -> frozenset[int]:
+    """The operands with a dimension of size 1 that stands for a longer one."""
+    pairs = zip(request.inputs, shapes_of(operands), strict=True)
+    return frozenset(
+        k
+        for k, (names, shape) in enumerate(pairs)
+        if any(n == 1 != sizes.get(i, 1) for i, n in zip(names, shape, strict=False))
+    )
 
 
 def _program(

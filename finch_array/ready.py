@@ -96,6 +96,10 @@ class Ready:
         if self.watched:
             shape = [self.sizes[name] for name in self.plan.request.out]
             warn_dense(self.plan.request.name, shape, self.plan.format.dtype, operands)
+        if self.specialized is None and self.plan.pointwise is not None:
+            found = self.plan.pointwise(operands, self.sizes, self.blank)
+            if found is not None:
+                return self._finished(found)
         out = self.blank()
         values: list[Any] = [out]
         for x in operands:
@@ -110,11 +114,15 @@ class Ready:
             self._run_first(out, operands, values)
         if self.room is not None:
             self.room.note(values)
+        if self.refill is None and self.back is None:
+            return out
+        return self._finished(out)
+
+    def _finished(self, out: Tensor) -> Any:
+        """The result with its own fill and order of dimensions."""
         if self.refill is not None:
             out = relabelled(out, self.refill)
-        if self.back is None:
-            return out
-        return swizzle(out, self.back)
+        return out if self.back is None else swizzle(out, self.back)
 
     @property
     def is_plain(self) -> bool:
@@ -135,6 +143,7 @@ class Ready:
             self.plan.shared, self.kernel = None, self.plan.kernel
             self.kernel(*given)
         self.specialized = self.plan.compiled[self.kernel] = self.kernel.specialized(values)
+        self.plan.pointwise = None
 
 
 def _passed(operand: Any) -> Any:

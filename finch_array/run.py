@@ -17,14 +17,12 @@ from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, s
 from finch_array.programs import ROOM
 from finch_array.ready import Ready, warn_taken_apart
 from finch_array.requests import Request, letters
+from finch_array.sorted_coordinates import order_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.records import evolve
-from finch_core.runtime.backends import compiles
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.convert import compressed_tensor, kernel_of, stored_coordinates
-from finch_core.runtime.counting_sort import counted_order
-from finch_core.runtime.sorting import increases
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.transposing import transposed
 from finch_wrappers.swizzle import SwizzleTensor
@@ -339,54 +337,6 @@ SPARE = 64
 """So few elements are dense in a result, whatever is stored, where a dimension may be."""
 
 
-def order_of(shape: Any, coords: Any) -> Any:
-    """The permutation that sorts coordinates; None if they are sorted."""
-    count = len(coords[0])
-    if count <= FEW:
-        if math.prod(shape) > _MOST_PLACES:
-            return np.lexsort(coords[::-1])
-        place = np.ravel_multi_index(tuple(coords), shape)
-        return None if _rises(place) else place.argsort(kind="stable")
-    if increases(coords, weakly=True):
-        return None
-    for m in range(1, len(shape)):  # what was sorted by the last dimensions, such as a transpose
-        if increases(coords[m:], weakly=True):
-            shape, coords = shape[:m], coords[:m]
-            break
-    if count > COUNTED and max(shape) <= 2 * count and compiles():
-        return counted_order(shape, coords, kernel_of)
-    if math.prod(shape) > _MOST_PLACES:
-        return np.lexsort(coords[::-1])
-    return sorting_order(np.ravel_multi_index(tuple(coords), shape), math.prod(shape))
-
-
-FEW = 1 << 10
-"""So many numbers are sorted by comparing them."""
-COUNTED = 1 << 18
-"""More coordinates are sorted by kernels that count them."""
-_MOST_PLACES = int(np.iinfo(np.intp).max)
-
-
-def _rises(places: Any) -> bool:
-    return not np.count_nonzero(places[1:] < places[:-1])
-
-
-def sorting_order(places: Any, stop: int) -> Any:
-    """The permutation that sorts numbers below ``stop``, those of equal ones in turn: NumPy sorts
-    16 bits in linear time."""
-    if len(places) <= FEW:
-        return places.argsort(kind="stable")
-    order, shift = None, 0
-    while stop >> shift:
-        digits = (places >> shift).astype(np.uint16)
-        if order is None:
-            order = np.argsort(digits, kind="stable")
-        else:
-            order = order[np.argsort(digits[order], kind="stable")]
-        shift += 16
-    return order
-
-
 def _rows(shape: Sequence[int], coords: list[Any], values: Any, fill: Any, index: Any) -> Tensor:
     """A tensor from sorted coordinates, dense in the first dimension."""
     fields = fields_below_rows(shape[0], coords, values)
@@ -400,5 +350,5 @@ def numpy_of(value: Any) -> Any:
 
 __all__ = [
     "SPARE", "as_seen", "coordinates", "in_format", "is_short", "materialised", "numpy_of",
-    "order_of", "prepared", "reordered", "run", "settled_plan", "sorted_tensor", "sorting_order",
+    "prepared", "reordered", "run", "settled_plan", "sorted_tensor",
 ]  # fmt: skip

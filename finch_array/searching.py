@@ -29,8 +29,9 @@ from finch_array.manipulation import broadcast_to, check_size, concat, expand_di
 from finch_array.operands import array_of, is_dense, settled, stored
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
-from finch_array.run import FEW, SPARE, as_seen, coordinates, materialised, sorted_tensor
+from finch_array.run import SPARE, as_seen, coordinates, materialised, sorted_tensor
 from finch_array.runs import has_runs, runs_of
+from finch_array.sorted_coordinates import FEW
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.tensor import Tensor
 

@@ -19,7 +19,8 @@ from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import MOST, array_of, entries, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
-from finch_array.run import FEW, as_seen, coordinates, materialised, sorting_order
+from finch_array.run import as_seen, coordinates, materialised
+from finch_array.sorted_coordinates import FEW, sorting_order
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change

@@ -3,7 +3,7 @@ tensors")."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import DimensionMismatch, FormatError, count, quote
@@ -68,6 +68,9 @@ class ProtocolizedTensor(WrapperTensor):
 
     def to_numpy(self) -> Any:
         return self.tensor.to_numpy()
+
+    def located(self, coords: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        return None, coords
 
     @staticmethod
     def sizes_of(inner: TensorLike, params: Any) -> tuple[Extent | None, ...]:

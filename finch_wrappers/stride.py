@@ -3,7 +3,7 @@ loops visit only what is stored at these indices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -166,6 +166,15 @@ class StrideTensor(WrapperTensor):
         slices = tuple(slice(None, None, step) for step in self.key)
         array: np.ndarray[Any, Any] = self.tensor.to_numpy()[slices]
         return array
+
+    def located(self, coords: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        inside, places = None, list(coords)
+        for k, (step, size) in enumerate(zip(self.key, self.tensor.shape, strict=True)):
+            if step != 1:
+                way = coords[k] if step > 0 else size - 1 - coords[k]
+                places[k], rest = np.divmod(way, abs(step))
+                inside = rest == 0 if inside is None else inside & (rest == 0)
+        return inside, places
 
     def dense_access(self, node: Access) -> Expr:
         return _placed(node, _places(self.key, tuple(map(lift, self._sizes))))

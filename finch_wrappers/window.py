@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,6 +72,15 @@ class WindowTensor(WrapperTensor):
     def words(self) -> tuple[Any, ...]:
         self._check()
         return super().words()
+
+    def located(self, coords: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        inside, places = None, list(coords)
+        for k, bound in enumerate(self.bounds):
+            if bound is not None:
+                within = (coords[k] >= bound[0]) & (coords[k] < bound[1])
+                inside = within if inside is None else inside & within
+                places[k] = coords[k] - bound[0]
+        return inside, places
 
     def _check(self) -> None:
         check_window(self.bounds, self.tensor.shape)

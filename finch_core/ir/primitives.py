@@ -325,12 +325,13 @@ _FUNCTIONS = {
 }  # fmt: skip
 """Functions of one float, by their names in the C library."""
 
-_EXACT = ("floor", "ceil", "trunc", "rint")
+EXACT_OF_FLOATS = ("sqrt", "floor", "ceil", "trunc", "rint")
+"""Those of which all C libraries give the same bits for a float."""
 for _name, _library in _FUNCTIONS.items():
     _math = getattr(math, _library, None)
     # math.floor and friends give Python ints: the frontend casts them (see ``rounding``)
     _python = (_math,) if _math and _name not in ("floor", "ceil", "trunc") else ()
-    _rounds = "" if _name in _EXACT else "c" if _name == "sqrt" else "fc"
+    _rounds = "fc" if _name not in EXACT_OF_FLOATS else "c" if _name == "sqrt" else ""
     _ufunc(
         _name, getattr(np, _name), *_python, library=_library, approximate=_rounds,
         costly=_rounds == "fc",

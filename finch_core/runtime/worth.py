@@ -10,6 +10,8 @@ counts for ``CALL`` more, as NumPy's functions take as long to begin."""
 WORTH_OF_RUNS = 1 << 24
 """The same of kernels that write runs around runs, which take a second to compile: about as long as
 NumPy's functions on so many elements."""
+WORTH_OF_VALUES = WORTH
+"""The same of kernels that compute values at single elements."""
 MOST = 4096
 
 
@@ -30,4 +32,4 @@ def are_many(key: Any) -> bool:
 _done: dict[Any, int] = {}
 
 
-__all__ = ["WORTH_OF_RUNS", "are_few", "are_many"]
+__all__ = ["CALL", "WORTH_OF_RUNS", "WORTH_OF_VALUES", "are_few", "are_many"]

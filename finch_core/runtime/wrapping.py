@@ -4,7 +4,7 @@ program, and as an argument of a kernel (paper, section "Wrapperization")."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -247,6 +247,12 @@ class WrapperTensor(Signed, ArrayMethods):
             f"the reference implementation does not know what the result of {self.name} means",
             hint=f"{type(self).__name__}.dense_access(access) gives an expression of what it wraps",
         )
+
+    def located(self, coords: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
+        """Where the elements of the wrapped tensor at ``coords``, an array of indices for each
+        dimension, are seen here: which of them (a mask, None: all), and the indices of all, which
+        mean nothing for the others. None where the wrapper does not tell (the default)."""
+        return None
 
     def words(self) -> tuple[Any, ...]:
         """The machine words that pass this to a kernel: those of the tensor, and the scalars."""

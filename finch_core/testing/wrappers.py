@@ -211,6 +211,28 @@ class WrapperSuite:
                 np.testing.assert_array_equal(np.asarray(wrapped), expected, strict=True)
                 assert wrapped.shape == expected.shape
 
+    def test_it_locates_what_it_shows(self, backend: str) -> None:
+        """``located``, where it tells."""
+        for ndim in SHAPES:
+            for shape, example in self.singles(ndim):
+                wrapped, coords = example.make(np.zeros(shape)), np.indices(shape).reshape(ndim, -1)
+                found = getattr(wrapped, "located", lambda coords: None)(list(coords))
+                if found is None:
+                    continue
+                inside, places = found
+                assert all(len(c) == coords.shape[1] for c in places)
+                inside = np.ones(coords.shape[1], bool) if inside is None else inside
+                shown = zip(coords.T[inside].tolist(), np.transpose(places)[inside], strict=True)
+                there = {tuple(map(int, place)): tuple(index) for index, place in shown}
+                places_of = ((index, example.view.place(index)) for index in indices(example.view))
+                limits = np.array(shape)
+                assert there == {
+                    index: tuple(place)
+                    for index, place in places_of
+                    if place is not None
+                    and all(0 <= p < n for p, n in zip(place, limits, strict=True))
+                }
+
     @pytest.mark.parametrize(("fill", "dtype"), FILLS, ids=str)
     def test_other_fills_and_dtypes(self, backend: str, fill: Any, dtype: Any) -> None:
         for ndim, level in ((1, "sparse"), (2, "sparse"), (1, "dense")):

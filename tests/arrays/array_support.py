@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -14,6 +16,7 @@ import finch_array.written_plans
 import finch_core.runtime.convert
 from finch_core import Tensor
 from finch_core.optimize import PASSES
+from finch_core.runtime import worth
 from finch_core.runtime.options import Options
 from finch_core.testing.formats import admit
 from finch_levels import (
@@ -78,6 +81,16 @@ def same(found: Any, wanted: Any, rtol: float = 1e-12) -> None:
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=rtol, atol=1e-12, equal_nan=True)
 
 
+@contextmanager
+def computed_by_kernels(always: bool = True) -> Iterator[None]:
+    """Kernels compute few elements, too, or (not ``always``) NumPy any number of them."""
+    before, worth.WORTH_OF_VALUES = worth.WORTH_OF_VALUES, -1 if always else 1 << 60
+    try:
+        yield
+    finally:
+        worth.WORTH_OF_VALUES = before
+
+
 def without_passes() -> None:
     """Kernels of array functions are run as they are lowered, which takes half of the time."""
     plain = frozenset(name for name, _ in PASSES)
@@ -90,4 +103,7 @@ def without_passes() -> None:
         module.Options = partial(Options, disabled=plain)  # type: ignore[attr-defined]
 
 
-__all__ = ["LEVELS", "MATRICES", "data", "fa", "held", "same", "tensor", "without_passes"]
+__all__ = [
+    "LEVELS", "MATRICES", "computed_by_kernels", "data", "fa", "held", "same", "tensor",
+    "without_passes",
+]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import finch_array as fa
-from finch_array import orders, run
+from finch_array import orders, run, sorted_coordinates
 from finch_core import Tensor
 from finch_core.runtime import transposing, worth
 from finch_levels import Dense, Element, SparseCOO, SparseList
@@ -19,8 +19,8 @@ SHAPES = [(0, 3), (3, 0), (1, 1), (1, 7), (7, 1), (5, 9), (40, 3)]
 
 @pytest.fixture
 def counted(monkeypatch):
-    monkeypatch.setattr(run, "COUNTED", -1)
-    monkeypatch.setattr(run, "FEW", -1)
+    monkeypatch.setattr(sorted_coordinates, "COUNTED", -1)
+    monkeypatch.setattr(sorted_coordinates, "FEW", -1)
     monkeypatch.setattr(worth, "WORTH", -1)
 
 
@@ -35,7 +35,7 @@ def test_orders_are_stable(ndim):
     rng = np.random.default_rng(ndim)
     for shape in itertools.product((1, 2, 50), repeat=ndim):
         coords = [rng.integers(0, n, 60) for n in shape]
-        order = run.order_of(shape, coords)
+        order = sorted_coordinates.order_of(shape, coords)
         wanted = np.lexsort(coords[::-1])
         assert np.array_equal(np.arange(60) if order is None else order, wanted)
 

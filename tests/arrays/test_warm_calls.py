@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from array_support import MATRICES, data, fa, held, same, tensor
 
-from finch_array import run
+from finch_array import sorted_coordinates
 from finch_core import DimensionMismatch
 from finch_core.errors import OutOfBounds
 from finch_core.interface import signatures
@@ -122,7 +122,7 @@ def test_statements_of_other_functions():
             fa.einsum("C[i] += A[i,j]", A=A[None])
 
 
-@pytest.mark.parametrize("count", [20, 2 * run.FEW])
+@pytest.mark.parametrize("count", [20, 2 * sorted_coordinates.FEW])
 @pytest.mark.parametrize("fill", [0, 2, np.nan])
 def test_few_and_many_are_sorted_alike(count, fill):
     rng = np.random.default_rng(0)

@@ -1,0 +1,355 @@
+"""Requests on few elements in lists that are aligned, computed by NumPy: no kernel is compiled.
+
+The operands are aligned by their coordinates. The elements that the same operands store are a
+group, for which the value is that with the fills of the others as constants: as in a merge by cases
+of a kernel, whose values and stored elements these are, bit for bit. Reductions take the values in
+the order of the loops, and are left to kernels where these add in another. A kernel is compiled
+when the calls of a plan have taken so many elements together that it is worth that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from finch_array import structures
+from finch_array.leaves import differs
+from finch_array.listed import dense_above_lists, listed
+from finch_array.operands import stored
+from finch_array.vectorised import PLAIN, Code, function_of, is_word
+from finch_core.interface.level import Format
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import FALSE, TRUE, Access, Expr, Literal, Name, Var, alike
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import Stored
+from finch_core.ir.rewrite import rewrite_expr
+from finch_core.records import define, field, frozen
+from finch_core.runtime import worth
+from finch_core.runtime.lists import coordinates_of_lists, is_dense
+from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.wrapping import WrapperTensor
+
+SPARSE = 3
+"""More sparse operands than these have too many groups."""
+_PLACES = int(np.iinfo(np.intp).max)
+
+
+@frozen(eq=False)
+class Fold:
+    """A reduction of the values at the indices ``loops`` to those at ``own``, by ``op`` from
+    ``start`` on."""
+
+    loops: tuple[str, ...]
+    own: tuple[str, ...]
+    op: Operator
+    start: Any
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether NumPy gives the bits of kernels: where values are added in the order of the
+        loops, or in any order."""
+        if self.op not in _IN_TURN and self.op not in _EXTREMES:
+            return False
+        exact = self.op in _EXTREMES or np.asarray(self.start).dtype.kind in "biu"
+        return exact or self.loops[-1] in self.own
+
+    def __call__(self, totals: Any, keys: Any, values: Any) -> None:
+        """Combine each value with the total at its key; those with a key have no other value."""
+        ufunc = _IN_TURN.get(self.op)
+        if ufunc is not None:
+            ufunc.at(totals, keys, values)
+            return
+        if not len(keys):
+            return
+        sign = _EXTREMES[self.op]
+        order = np.lexsort((values if sign > 0 else _opposite(values), keys))
+        keys = keys[order]  # the last of equal values counts, and NaN is the last
+        last = np.concatenate((keys[1:] != keys[:-1], [True]))
+        totals[keys[last]] = values[order[last]]
+
+
+_IN_TURN: dict[Operator, np.ufunc] = {
+    prim.add: np.add, prim.mul: np.multiply, prim.or_: np.logical_or, prim.and_: np.logical_and,
+    prim.bitor: np.bitwise_or, prim.bitand: np.bitwise_and, prim.bitxor: np.bitwise_xor,
+}  # fmt: skip
+_EXTREMES = {prim.maximum: 1, prim.minimum: -1}
+
+
+def _opposite(values: Any) -> Any:
+    """Numbers in the opposite order; NaN stays the last."""
+    return ~values if values.dtype.kind in "biu" else -values
+
+
+@define(eq=False)
+class Pointwise:
+    """How a request is computed of few elements.
+
+    ``value`` is in terms of the operands ``a0``, ``s1``, ...; ``indices`` are the names of their
+    dimensions as they are stored, None for one of which one index is read, and ``leaves`` what is
+    known of each array. There are values at the indices ``loops``, of which ``fold`` makes the
+    result, in this ``format``, of lists, or dense; ``sieved``: values that equal its fill are left
+    out. ``stretched`` operands have a dimension of size 1 that stands for a longer one. ``done``
+    counts the elements that calls have taken.
+    """
+
+    value: Expr
+    indices: Sequence[tuple[str | None, ...]]
+    leaves: Mapping[str, structures.Leaf]
+    numbers: Mapping[str, Any]
+    loops: tuple[str, ...]
+    fold: Fold | None
+    format: Format
+    sieved: bool
+    stretched: frozenset[int]
+    done: int = 0
+    groups: Sequence[Code | None] | None = field(default=None)
+
+    def __call__(
+        self, operands: Sequence[Any], sizes: Mapping[str, int], blank: Callable[[], Tensor]
+    ) -> Tensor | None:
+        """The result for indices of these sizes, of which ``blank`` makes a tensor; None where a
+        kernel is worth it, or NumPy cannot do it."""
+        shape = [sizes[i] for i in self.loops]
+        if self.done > worth.WORTH_OF_VALUES or math.prod(shape) > _PLACES:
+            return None
+        values = {name: operands[int(name[1:])] for name in self.numbers}
+        sources = {int(name[1:]): stored(operands[int(name[1:])]).source for name in self.leaves}
+        dense = {k: _array(source) for k, source in sources.items() if is_dense(source)}
+        sparse = [k for k in sources if k not in dense]
+        found = [_entries(sources[k]) for k in sparse]
+        if None in found or not all(map(is_word, values.values())) or not self._takes(sparse):
+            return None
+        count = sum([len(entries[1]) for entries in found if entries])
+        lists = dense_above_lists(self.format) is not None
+        self.done += worth.CALL + (count if lists or self.fold else math.prod(shape))
+        if self.done > worth.WORTH_OF_VALUES:
+            return None
+        if self.groups is None:
+            self.groups = self._made(sparse)
+        if not self.groups:
+            return None
+        out = None
+        if self.fold is None and not lists:
+            out = self._of_dense(blank(), values, dense)
+            if not sparse:
+                return out
+        result, place = self._of_sparse(shape, sparse, found, values, dense)
+        if self.fold is not None:
+            return self._folded(self.fold, sizes, place, result, blank)
+        if out is None:
+            return listed(self.format, shape, list(place.values()), result, in_order=True)
+        _array(out)[tuple(place.values())] = result
+        return out
+
+    def _takes(self, sparse: Sequence[int]) -> bool:
+        """Whether each of the ``sparse`` operands has all of the indices, in order."""
+        if not sparse:
+            return self.fold is None and dense_above_lists(self.format) is None
+        return len(sparse) <= SPARSE and not any(
+            k in self.stretched
+            or tuple([i for i in self.indices[k] if i is not None]) != self.loops
+            for k in sparse
+        )
+
+    def _made(self, sparse: Sequence[int]) -> Sequence[Code | None]:
+        """The function of each group: of the operands ``sparse``, those whose bits its number has
+        are stored. None where the value is the fill, or what a reduction begins with; empty where
+        NumPy cannot compute one."""
+        dtype = self.format.dtype
+        fill = self.format.fill_value if self.fold is None else self.fold.start
+        same = structures.equal if self.sieved else _is_alike
+        lists = self.fold is not None or dense_above_lists(self.format) is not None
+        groups: list[Code | None] = []
+        for number in range(1 << len(sparse)):
+            absent = {f"a{k}" for n, k in enumerate(sparse) if not number >> n & 1}
+            known = partial(self._known, absent)
+            value = structures.simplified(rewrite_expr(self.value, known))
+            if sparse and same(value, Literal(fill, dtype)):
+                groups.append(None)
+                continue
+            code = function_of(value, dtype)
+            if code is None or (not number and lists):  # where none is stored, it is no fill
+                return ()
+            groups.append(code)
+        return groups
+
+    def _known(self, absent: set[str], expr: Expr) -> Expr:
+        """A part of the value where some operands are not stored."""
+        if isinstance(expr, Stored):
+            return FALSE if isinstance(expr.access, Literal) else TRUE
+        if isinstance(expr, Access):
+            leaf = self.leaves[expr.tensor]
+            if expr.tensor in absent:
+                return Literal(leaf.fill, leaf.dtype, structural=True)
+            return Var(expr.tensor, leaf.dtype)
+        return Var(expr.name, self.numbers[expr.name]) if isinstance(expr, Name) else expr
+
+    def _of_dense(self, out: Tensor, values: dict[str, Any], dense: Mapping[int, Any]) -> Tensor:
+        """A dense result, where no sparse operand stores anything."""
+        assert self.groups is not None
+        code = self.groups[0]
+        if code is None:
+            _array(out).fill(self.format.fill_value)
+            return out
+        known = dict(values)
+        for k, array in dense.items():
+            rest = [0 if i is None else slice(None) for i in self.indices[k]]
+            names = [i for i in self.indices[k] if i is not None]
+            order = sorted(range(len(names)), key=lambda n: self.loops.index(names[n]))
+            spread = [slice(None) if i in names else None for i in self.loops]
+            known[f"a{k}"] = array[tuple(rest)].transpose(order)[tuple(spread)]
+        with np.errstate(all="ignore"):
+            _array(out)[...] = code(known)
+        return out
+
+    def _of_sparse(
+        self, shape: Sequence[int], sparse: Sequence[int], found: Sequence[Any],
+        values: dict[str, Any], dense: Mapping[int, Any],
+    ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+        """The values of operands of which some are lists, and where they are by each index."""
+        keys = []
+        for k, (coords, _, _) in zip(sparse, found, strict=True):
+            own = [c for i, c in zip(self.indices[k], coords, strict=True) if i is not None]
+            keys.append(_keys(own, shape))
+        every, group = _union(keys, [in_order for _, _, in_order in found])
+        places = [every]
+        if len(shape) > 1:
+            places = list(np.unravel_index(every, tuple(shape)))
+        place = dict(zip(self.loops, places, strict=True))
+        for k, array in dense.items():
+            values[f"a{k}"] = array[tuple([0 if i is None else place[i] for i in self.indices[k]])]
+        for k, own, (_, numbers, in_order) in zip(sparse, keys, found, strict=True):
+            if len(own) == len(every):
+                values[f"a{k}"] = numbers if in_order else numbers[own.argsort(kind="stable")]
+            else:
+                values[f"a{k}"] = spread = np.zeros(len(every), numbers.dtype)
+                spread[every.searchsorted(own)] = numbers
+        result, kept = self._evaluated(values, group, len(every))
+        if kept is not None:
+            result, place = result[kept], {i: c[kept] for i, c in place.items()}
+        return result, place
+
+    def _folded(
+        self, fold: Fold, sizes: Mapping[str, int], place: Mapping[str, Any], values: Any,
+        blank: Callable[[], Tensor],
+    ) -> Tensor:  # fmt: skip
+        """The result of a reduction."""
+        shape = tuple([sizes[i] for i in fold.own])
+        keys = _keys([place[i] for i in fold.own], shape)
+        if dense_above_lists(self.format) is None:
+            out = blank()
+            totals = out.arrays[0][: math.prod(shape)]
+            totals.fill(fold.start)
+            fold(totals, keys, values)
+            return out
+        found, own = np.unique(keys, return_inverse=True)
+        totals = np.full(len(found), fold.start, self.format.dtype)
+        fold(totals, own, values)
+        coords = list(np.unravel_index(found, shape)) if len(shape) > 1 else [found]
+        return listed(self.format, shape, coords, totals, in_order=True)
+
+    def _evaluated(self, values: dict[str, Any], group: Any, count: int) -> tuple[Any, Any]:
+        """The value of each element, and which of them are stored (None: all)."""
+        assert self.groups is not None
+        result = np.empty(count, self.format.dtype)
+        kept = None
+        present = [1] if group is None else np.flatnonzero(np.bincount(group)).tolist()
+        with np.errstate(all="ignore"):
+            for number in present:
+                code = self.groups[number]
+                if len(present) == 1:
+                    here: Any = slice(None)
+                    known = values
+                else:
+                    (here,) = (group == number).nonzero()
+                    known = {
+                        k: x[here] if x.__class__ is np.ndarray and x.ndim else x
+                        for k, x in values.items()
+                    }
+                if code is not None:
+                    result[here] = code(known)
+                else:
+                    kept = np.ones(count, bool) if kept is None else kept
+                    kept[here] = False
+        if self.sieved and self.fold is None:
+            stored_ = differs(result, self.format.fill_value)
+            kept = stored_ if kept is None else kept & stored_
+        return result, None if kept is None or kept.all() else kept
+
+
+def pointwise_of(
+    value: Expr, indices: Sequence[tuple[str | None, ...]], leaves: Mapping[str, structures.Leaf],
+    numbers: Mapping[str, Any], loops: tuple[str, ...], fold: Fold | None, format: Format,
+    sieved: bool, stretched: frozenset[int],
+) -> Pointwise | None:  # fmt: skip
+    """How a request is computed of few elements; None where its result is neither dense nor in
+    lists, or NumPy would compute other bits."""
+    dtypes = [format.dtype, *[leaf.dtype for leaf in leaves.values()]]
+    *layouts, leaf = [level.layout for level in format.levels()]
+    dense = set(layouts) == {"dense"} and leaf == "values"
+    if not dense and dense_above_lists(format) is None:
+        return None
+    if any(dtype.char not in PLAIN for dtype in dtypes) or not (fold is None or fold.is_exact):
+        return None
+    indices = [tuple([i if i in loops else None for i in names]) for names in indices]
+    return Pointwise(value, indices, leaves, numbers, loops, fold, format, sieved, stretched)
+
+
+def _array(source: Any) -> Any:
+    """The elements of a dense tensor, its own memory."""
+    return source.arrays[0][: math.prod(source.shape)].reshape(source.shape)
+
+
+def _is_alike(value: Expr, fill: Literal) -> bool:
+    return isinstance(value, Literal) and alike(value.value, fill.value)
+
+
+def _entries(source: Any) -> tuple[Sequence[Any], Any, bool] | None:
+    """The indices and values that lists store, or a view of them, and whether they are in order."""
+    if source.__class__ is Tensor:
+        lists = coordinates_of_lists(source, shared=True)
+        return None if lists is None else (lists[1], lists[2], True)
+    if not isinstance(source, WrapperTensor):
+        return None
+    inner = _entries(source.tensor)
+    found = None if inner is None else source.located(inner[0])
+    if inner is None or found is None:
+        return None
+    (inside, coords), values = found, inner[1]
+    if inside is not None:
+        coords, values = [c[inside] for c in coords], values[inside]
+    return coords, values, False
+
+
+def _keys(coords: Sequence[Any], shape: Sequence[int]) -> Any:
+    """A number for each place, by which they are sorted."""
+    if not coords:
+        return np.zeros(0, np.intp)
+    first, *others = coords
+    key = first.astype(np.intp, copy=False)
+    for c, n in zip(others, shape[1:], strict=True):
+        key = key * n + c
+    return key
+
+
+def _union(keys: Sequence[Any], in_order: Sequence[bool]) -> tuple[Any, Any]:
+    """All numbers, sorted, and the group of each: the bits of the arrays that have it. No groups
+    where there is one array."""
+    if len(keys) == 1:
+        (only,) = keys
+        return only.copy() if in_order[0] else np.sort(only, kind="stable"), None
+    every = np.concatenate(keys)
+    every.sort(kind="stable")  # which merges what is sorted
+    if len(every):
+        every = every[np.concatenate(([True], every[1:] != every[:-1]))]
+    group = np.zeros(len(every), np.intp)
+    for n, own in enumerate(keys):
+        group[every.searchsorted(own)] |= 1 << n
+    return every, group
+
+
+__all__ = ["Fold", "Pointwise", "pointwise_of"]
