@@ -1125,7 +1125,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:
     """``x`` repeated as a whole along each dimension: a number of repetitions for each, or for the
-    last ones."""
+    last ones. Raises ``ValueError`` for a negative one."""
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sum of diagonal ``offset`` of matrices, two dimensions less; dtypes are those of ``sum``.

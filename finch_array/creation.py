@@ -13,6 +13,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import shape_of
+from finch_array.elementwise import check_range
 from finch_array.joining import moves_in_pieces
 from finch_array.leaves import same, with_leaf
 from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
@@ -132,6 +133,8 @@ def full(
     check_device(device)
     sizes = shape_of(shape)
     value = fill_value.value if hasattr(fill_value, "signature") else fill_value
+    if dtype is not None:
+        check_range(np.dtype(dtype), [value])
     if format is None:
         with _memory_for(*sizes):
             return _given(np.full(sizes, value, dtype), None, device)
@@ -282,6 +285,8 @@ def eye(
     negative size."""
     check_device(device)
     n, m = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
+    if min(n, m) < 0:
+        raise ValueError(f"the sizes of eye are not negative, as {(n, m)} is")
     k = min(max(operator.index(k), -n), m)  # diagonals beyond these are empty
     first, last = max(0, -k), max(0, -k, min(n, m - k))
     with _memory_for(last - first):

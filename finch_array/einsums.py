@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.elementwise import elementwise_of
+from finch_array.elementwise import Elementwise, elementwise_of
 from finch_array.functions import FUNCTIONS
 from finch_array.manipulation import permute_dims
 from finch_array.operands import NUMBERS, operand
@@ -281,7 +281,7 @@ def _result_names(text: str) -> tuple[str, ...]:
 def _function(name: str, named: Mapping[str, Any]) -> Any:
     """Builds calls of a function: one of ``named``, of this package, or of the language."""
     if callable(named.get(name)):
-        return elementwise_of(named[name]).value
+        return _elementwise(named[name]).of
     if name in FUNCTIONS:
         return FUNCTIONS[name].value
     op = operator_for(getattr(np, name, None)) or operator_for(_BUILTINS.get(name))
@@ -360,7 +360,26 @@ def _kinds(operands: Any) -> tuple[bool, ...]:
 
 
 def _functions(named: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple((k, v) for k, v in named.items() if callable(v) and not hasattr(v, "shape"))
+    return tuple(
+        (k, _elementwise(v).present())
+        for k, v in named.items()
+        if callable(v) and not hasattr(v, "shape")
+    )
+
+
+def _elementwise(function: Any) -> Elementwise:
+    """The elementwise function of one that is passed by name."""
+    if isinstance(function, Elementwise):
+        return function
+    found = _made.get(function)
+    if found is None:
+        if len(_made) >= MOST:
+            _made.clear()
+        found = _made[function] = elementwise_of(function)
+    return found
+
+
+_made: dict[Any, Elementwise] = {}
 
 
 def _check_indices(accesses: Any, operands: Any) -> None:

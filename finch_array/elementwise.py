@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from inspect import Signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from finch_array.parameters import Parameters
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
+from finch_array.vectorised import is_word
 from finch_core.errors import FormatError
 from finch_core.frontend.inlining import expression_of
+from finch_core.frontend.seen import Seen
 from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
@@ -31,6 +34,7 @@ from finch_core.ir.program import Loop, Program, Stored, Update
 from finch_core.records import define, evolve
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import ALONG_DATA, Options
+from finch_core.runtime.pickling import keep_texts
 from finch_core.runtime.tensor import Tensor
 
 BITWISE = {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"}
@@ -64,12 +68,20 @@ class Elementwise:
     """
 
     __signature__: Signature
+    __wrapped__: Any
 
     def __init__(self, name: str, function: Any) -> None:
         self.__name__ = self.__qualname__ = name
         self._function = function
-        self._parameters = Parameters(name, function)
+        self._renew()
+
+    def _renew(self) -> None:
+        """Forget what was made of the function."""
+        self._key = object()
+        """Tells requests of this function, with what it depends on at present."""
+        self._parameters = Parameters(self.__name__, self._function)
         self._value: Value | None = None
+        self._seen: Seen | None = None
         self._maps: dict[Any, Map] = {}
         self._fills: dict[Any, Filled] = {}
         self._varying: dict[Any, bool] = {}
@@ -81,12 +93,31 @@ class Elementwise:
         """Builds the expression of the function; looked up at the first use."""
         if self._value is None:
             self._value = _value_of(self._function)
+            self._seen = getattr(self._value, "seen", None)
         return self._value
 
+    def present(self) -> object:
+        """What tells the function from others, and from what it was before anything that it reads
+        had changed."""
+        if self._seen is not None and not self._seen.holds():
+            self._renew()
+        return self._key
+
+    def of(self, *exprs: Expr) -> Expr:
+        """The expression of the function of these, and of its defaults."""
+        args = self._parameters.bound(exprs, {})
+        return self.value(*[x if isinstance(x, Expr) else Literal(x, type_of(x)) for x in args])
+
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._seen is not None:
+            self.present()
         if named or len(args) != self._parameters.count:
             args = self._parameters.bound(args, named)
         operands = [operand(arg) for arg in args]
+        for x in operands:
+            if x.__class__ is int and not is_word(x):
+                operands = _as_words(operands)
+                break
         try:
             return self._called(operands)
         except OverflowError:
@@ -117,6 +148,21 @@ class Elementwise:
 
     def __repr__(self) -> str:
         return f"<array function {self.__name__}>"
+
+    def __copy__(self) -> Elementwise:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Elementwise:
+        return self
+
+    def __reduce__(self) -> Any:
+        """By name, or by the function of which it was made."""
+        found = function_named(self.__name__)
+        if found is self:
+            return function_named, (self.__name__,)
+        if self._seen is not None:
+            keep_texts(self._seen.texts)
+        return elementwise_of, (self._function,)
 
     def _widened(self, operands: Sequence[Any]) -> list[Any] | None:
         """The operands with plain integers that an array's dtype cannot hold as numbers that hold
@@ -202,7 +248,7 @@ class Elementwise:
             inputs = (names, *[()] * len(numbers))
             return Request(_identifier(self.__name__), value, inputs, names)
 
-        key = (self, "stored", place, bool(fill), source.ndim)
+        key = (self._key, "stored", place, bool(fill), source.ndim)
         return run(key, request, [source, *numbers])
 
     def _map(self, place: int, count: int) -> Map:
@@ -232,7 +278,7 @@ class Elementwise:
         ranks = tuple(0 if isinstance(x, NUMBERS) else x.ndim for x in operands)
         if array.ndim and len(operands) > 1 and self._fill_varies(operands):
             return self._with_constants(operands, ranks, array.ndim)
-        key = (self, ranks)
+        key = (self._key, ranks)
         return run(key, lambda: self._request(self.value, ranks, array.ndim), operands)
 
     # -- several arrays -----------------------------------------------------------------
@@ -245,7 +291,7 @@ class Elementwise:
         if numbers and (len(arrays) == 1 or self._fill_varies(operands)):
             found = self._refilled(operands, ranks, ndim)
             return self._with_constants(operands, ranks, ndim) if found is None else found
-        key = (self, ranks)
+        key = (self._key, ranks)
         return run(key, lambda: self._request(self.value, ranks, ndim), operands)
 
     def _refilled(self, operands: list[Any], ranks: Sequence[int], ndim: int) -> Any:
@@ -272,7 +318,7 @@ class Elementwise:
         def request() -> Request:
             return evolve(self._request(value, ranks, ndim), keeps=True)
 
-        found = stored(run((self, ranks, "refilled", none.dtype), request, operands))
+        found = stored(run((self._key, ranks, "refilled", none.dtype), request, operands))
         if _forgets(found.source.layout.levels):
             if len(self._padding) >= MOST:
                 self._padding.clear()
@@ -343,7 +389,7 @@ class Elementwise:
 
         constants = tuple((k, told(lit.value)) for k, lit in known.items())
         own = tuple(rank for k, rank in enumerate(ranks) if k not in known)
-        return run((self, ranks, constants), lambda: self._request(value, own, ndim), arrays)
+        return run((self._key, ranks, constants), lambda: self._request(value, own, ndim), arrays)
 
     def _fill_varies(self, operands: Sequence[Any]) -> bool:
         """Whether the fill of the result depends on numbers: ``0 * x`` is 0 unless ``x`` is not
@@ -430,6 +476,23 @@ def _value_of(function: Any) -> Value:
     return expression_of(function)
 
 
+def _as_words(operands: Sequence[Any]) -> list[Any]:
+    """The operands with plain integers beyond 64 bits as floats beside arrays of those, and as
+    uint64 beside arrays of that alone."""
+    dtypes = [x.dtype for x in operands if not isinstance(x, NUMBERS)]
+    floats = any(dtype.kind in "fc" for dtype in dtypes)
+    unsigned = dtypes and all(dtype == np.uint64 for dtype in dtypes)
+
+    def word(x: Any) -> Any:
+        if x.__class__ is not int or is_word(x):
+            return x
+        if floats:
+            return float(x)
+        return np.uint64(x) if unsigned and 0 <= x < 2**64 else x
+
+    return list(map(word, operands))
+
+
 def _hold(arrays: Sequence[Any], number: int) -> bool:
     """Whether each array of integers can hold a number."""
     limits = (np.iinfo(x.dtype) for x in arrays if x.dtype.kind in "iu")
@@ -476,13 +539,24 @@ def scalar_tensor(value: Any, fill: Any = None) -> Tensor:
 _LEAF = leaf_for(0.0, None)
 
 
+def function_named(name: str) -> Any:
+    """The array function of this name; None if there is none."""
+    from finch_array.functions import FUNCTIONS
+
+    return FUNCTIONS.get(name)
+
+
 def elementwise_of(function: Callable[..., Any]) -> Elementwise:
     """An elementwise function of arrays from a Python function of scalars, a lambda too, or a NumPy
-    ufunc. Its parameters are those of the function, with their names and defaults.
+    ufunc. Its parameters are those of the function, with their names and defaults. Numbers from
+    outside the function, its defaults and the functions that it calls are those of the time of a
+    call; its expression, and kernels of it, are made again when they have changed.
 
-    The numbers of its closure are those that they are now. Raises ``KernelSyntaxError`` for a
+    Raises ``KernelSyntaxError`` for a
     Python function that cannot be inlined, ``TypeError`` for a ufunc that the language lacks.
     """
     made = Elementwise(getattr(function, "__name__", "function"), function)
-    made._value = _value_of(function)
+    _ = made.value  # raises what it does now, not at the first call
+    if isinstance(function, FunctionType):
+        made.__wrapped__ = function  # what it reads is followed by ``fused``
     return made

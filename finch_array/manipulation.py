@@ -448,8 +448,10 @@ def _is_number(counts: Any) -> bool:
 
 def tile(x: Any, repetitions: Any, /) -> Any:
     """``x`` repeated as a whole along each dimension: a number of repetitions for each, or for the
-    last ones."""
+    last ones. Raises ``ValueError`` for a negative one."""
     array, times = array_of(x), shape_of(repetitions)
+    if min(times, default=0) < 0:
+        raise ValueError(f"repetitions are not negative, as {times} is")
     ndim = max(array.ndim, len(times))
     array = reshape(array, (1,) * (ndim - array.ndim) + array.shape)
     times = (1,) * (ndim - len(times)) + times

@@ -82,7 +82,7 @@ def nanmean(
     plain = _without(array, 0) if some else array
     total = red.sum(plain, axis=axis, dtype=wide, keepdims=True)
     if some:
-        found = fn.FUNCTIONS["divide"](total, fn.cast(_counted(array, axis), wide))
+        found = red.per_count(total, _counted(array, axis))
     else:
         length = math.prod(array.shape[k] for k in axes_of(axis, array.ndim))
         found = red.divided(total, length)

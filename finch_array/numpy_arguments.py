@@ -145,7 +145,7 @@ _OTHERWISE = {
     "apply_along_axis": "np.sum, np.max and others take axis=; a kernel has loops of any kind",
     "put": "A[index] = values assigns", "place": "A[mask] = value assigns",
     "putmask": "A[mask] = value assigns",
-    "convolve": "a kernel is short: y[i] += x[i - k] * w[k], see docs/examples.md",
+    "convolve": "a kernel is short: y[i] += x[i - k] * w[k]",
     "correlate": "a kernel is short: y[i] += x[i + k] * w[k], see docs/examples.md",
     "einsum_path": "fa.explain shows the plan of a lazy expression",
 }  # fmt: skip

@@ -197,13 +197,27 @@ def histogram(x: Any, bins: Any = 10, range: Any = None, density: Any = None) ->
 
 
 def partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
-    """``x`` sorted along ``axis``, which is one of its partitions."""
-    return searching.sort(ravel(x) if axis is None else x, axis=-1 if axis is None else axis)
+    """``x`` sorted along ``axis``, which is one of its partitions. Raises ``ValueError`` for a
+    ``kth`` that there is not."""
+    array, axis = _to_partition(x, kth, axis)
+    return searching.sort(array, axis=axis)
 
 
 def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Any:
-    """The indices that sort ``x`` along ``axis``."""
-    return searching.argsort(ravel(x) if axis is None else x, axis=-1 if axis is None else axis)
+    """The indices that sort ``x`` along ``axis``. Raises ``ValueError`` for a ``kth`` that there is
+    not."""
+    array, axis = _to_partition(x, kth, axis)
+    return searching.argsort(array, axis=axis)
+
+
+def _to_partition(x: Any, kth: Any, axis: int | None) -> tuple[Any, int]:
+    """An array, and the axis along which it has an element ``kth``, or several."""
+    array, axis = (ravel(x), -1) if axis is None else (array_of(x), axis)
+    n = array.shape[axis_of(axis, array.ndim)]
+    for k in np.ravel(in_numpy(kth)).tolist():
+        if not -n <= k < n:
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
+    return array, axis
 
 
 def unique(x: Any, return_index: bool = False, return_inverse: bool = False,

@@ -75,7 +75,7 @@ def mean(
         )
         wide = np.dtype(np.float32) if wanted == np.float16 else wanted  # as a sum may overflow
         total = red.sum(counted, dtype=wide, **options)
-        found = ELEMENTWISE["divide"](total, red.sum(chosen, **options))
+        found = red.per_count(total, red.sum(chosen, **options))
     return found if found.dtype == wanted else fn.cast(found, wanted)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axis_of, shape_of
+from finch_array.elementwise import check_range
 from finch_array.indexing import getitem, take
 from finch_array.manipulation import (
     atleast_nd,
@@ -116,6 +117,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         array, axis = reshape(array, (-1,)), 0
     axis = axis_of(axis, array.ndim)
     n, places = array.shape[axis], np.asarray(obj)
+    if isinstance(values, (int, list, tuple)):
+        check_range(array.dtype, np.asarray(values, object).ravel().tolist())
     new = fn.cast(array_of(values), array.dtype)
     new = atleast_nd(new, max(array.ndim, new.ndim))
     if isinstance(obj, slice):

@@ -351,7 +351,9 @@ def _complete(
     plan.format = structures.nested(wanted, offered, leaf)
     sieved = not request.keeps and any(level.structure.gaps for level in plan.format.levels()[:-1])
     rest = [sizes[name] for name in own[in_turn:]]
-    extended = tuple(n for n in loops if not any(n in names for names in seen.indices))
+    read = {node.tensor for node in value.walk() if isinstance(node, Access)}
+    given = {n for k, names in enumerate(seen.indices) if f"a{k}" in read for n in names}
+    extended = tuple(n for n in loops if n not in given)
     apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)
     work = structures.leaf_for(start, dtype) if late else leaf
     writing = programs.Writing(

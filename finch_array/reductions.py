@@ -210,6 +210,13 @@ def divided(array: Any, count: float) -> Any:
     return fn.FUNCTIONS["divide"](array, divisor)
 
 
+def per_count(total: Any, counts: Any) -> Any:
+    """``total / counts``, NaN for a count of 0, also where ``total`` stores nothing."""
+    found = fn.FUNCTIONS["divide"](total, fn.cast(counts, total.dtype))
+    none = fn.FUNCTIONS["equal"](counts, 0)
+    return fn.where(none, found.dtype.type(np.nan), found) if bool(any(none)) else found
+
+
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
     float64 of integers, real also of complex numbers; of half floats computed in single, as the

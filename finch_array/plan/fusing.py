@@ -24,6 +24,7 @@ from finch_array.plan.steps import as_operand
 from finch_array.reductions import array_operand
 from finch_core.interface.plugins import hub
 from finch_core.records import define
+from finch_core.runtime.pickling import named_in
 from finch_core.runtime.tensor import Tensor
 
 MOST = 1024
@@ -167,6 +168,17 @@ class Fused:
         self._known: dict[Any, tuple[Any, ...]] = {}
         self._outside: Outside | None = None
         self._written: dict[int, Any] = {}
+
+    def __copy__(self) -> Fused:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Fused:
+        return self
+
+    def __reduce__(self) -> Any:
+        """By name, or by the function, without plans."""
+        module, name = self.function.__module__, self.function.__qualname__
+        return name if named_in(module, name) is self else (fused, (self.function,))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = self._call(args, kwargs)

@@ -38,16 +38,13 @@ class InlineParser(ExpressionParser):
     caller: ParseContext | None = None
 
     def free_number(self, node: ast.Name, value: Any) -> Expr:
-        function = self.context.source.function
-        if node.id in function.__code__.co_freevars:
+        """A number from outside the function: that of the kernel, a run-time value, where the name
+        is the same there; else a constant, with which the expression is made again if it has
+        changed."""
+        function, caller = self.context.source.function, self.caller
+        if caller is None or not _same_world(caller, function, node.id):
             self.context.seen.name(function, node.id)
             return literal(value)
-        caller = self.caller
-        if caller is None or not _same_world(caller, function, node.id):
-            self.context.refuse(
-                node, f"it uses the number {node.id!r} from outside the function",
-                "make it a parameter of the function",
-            )  # fmt: skip
         caller.free[node.id] = None
         return Name(node.id, span=self.context.span(node))
 
@@ -70,6 +67,7 @@ def _same_world(caller: ParseContext, function: FunctionType, name: str) -> bool
         and name not in kernel.__code__.co_varnames
         and name not in kernel.__code__.co_cellvars
         and name not in kernel.__code__.co_freevars
+        and name not in function.__code__.co_freevars
     )
 
 

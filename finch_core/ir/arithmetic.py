@@ -367,6 +367,19 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     return Literal(value, result, _remains_fill(args, value, result))
 
 
+def number_of(expr: Expr, known: dict[int, Expr]) -> Expr:
+    """The number that an expression of written integers alone is, exactly; another expression is
+    itself. ``known`` are those of expressions by ``id``."""
+    if not isinstance(expr, Call):
+        return expr
+    found = known.get(id(expr))
+    if found is None:
+        args = [number_of(arg, known) for arg in expr.args]
+        written = all(isinstance(arg, Literal) and arg.type is int for arg in args)
+        found = known[id(expr)] = call(expr.op, *args) if written else expr
+    return found
+
+
 def _plain(op: Operator, args: tuple[Literal, ...]) -> Literal | None:
     """The value of ``op`` on two plain integers that no fill is computed from, in Python's
     arithmetic: most constants are indices and sizes. None for others."""
@@ -395,15 +408,22 @@ def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
     bits = sum(number.bit_length() for number in numbers)
     if op is prim.power:
         bits = numbers[0].bit_length() * abs(numbers[1])
-    if op in (prim.minimum_, prim.maximum_):
-        exact = _PYTHON[op](*numbers)
-        return exact if bits >= 63 else None
-    if not 63 <= bits <= 1000 or op not in (prim.add, prim.sub, prim.mul, prim.neg, prim.power):
+    if not 63 <= bits <= MOST_BITS or op not in _EXACT:
         return None
-    if op is prim.power and numbers[1] < 0:
+    if op is prim.power:
+        return numbers[0] ** numbers[1] if numbers[1] >= 0 else None
+    if op in (prim.floordiv, prim.mod) and not numbers[1]:
         return None
-    exact = int(op.evaluate(*(np.array(number, object) for number in numbers)))
-    return None if -WIDE <= exact < WIDE else exact
+    return _EXACT[op](*numbers)
+
+
+MOST_BITS = 1 << 13
+"""Constants of more bits are not computed exactly."""
+_EXACT: dict[Operator, Callable[..., int]] = {
+    prim.add: operator.add, prim.sub: operator.sub, prim.mul: operator.mul, prim.neg: operator.neg,
+    prim.floordiv: operator.floordiv, prim.mod: operator.mod, prim.power: operator.pow,
+    prim.absolute: abs, prim.minimum_: min, prim.maximum_: max,
+}  # fmt: skip
 
 
 def _remains_fill(args: tuple[Literal, ...], value: Any, result: Type) -> bool:

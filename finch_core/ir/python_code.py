@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_core.errors import OutOfBounds
 from finch_core.ir import primitives as prim
+from finch_core.ir.arithmetic import number_of
 from finch_core.ir.dtypes import BOOL, Type, concrete, is_weak, same, type_of
 from finch_core.ir.expressions import (
     Access,
@@ -26,7 +27,6 @@ from finch_core.ir.expressions import (
     Modified,
     Name,
     Var,
-    fold_literals,
 )
 from finch_core.ir.missing import Missing, MissingType, coalesce, missing
 from finch_core.ir.operators import Operator, cast_value, literal_value
@@ -98,11 +98,9 @@ class Emitter:
         if isinstance(node, Cast):
             return self.cast(self.emit(node.value), node.type)
         assert isinstance(node, Call)
-        literals = [arg for arg in node.args if isinstance(arg, Literal) and arg.type is int]
-        if literals and len(literals) == len(node.args):
-            folded = fold_literals(node.op, tuple(literals))
-            if folded.is_wide:  # it does not fit an int64
-                return self.emit(folded)
+        number = number_of(node, {})  # which is exact, where operators may wrap
+        if isinstance(number, Literal) and number.type is int:
+            return self.emit(number)
         return self.call(node)
 
     # -- accesses ---------------------------------------------------------------------------

@@ -98,14 +98,18 @@ class _Search:
         try:
             common = found if known is None else _common(known, found)
         except TypeError:
-            raise FormatError(
-                f"{name} is assigned both numbers and tuples, or tuples of several lengths",
-                span=stmt.span,
-                hint="use a name for each",
-            ) from None
+            raise self.apart(name, found, stmt) from None
         if known is None or not same(known, common):
             self.types[name] = common
             self.changed = True
+
+    def apart(self, name: str, found: Type, stmt: Stmt) -> FormatError:
+        """The error for a variable of values that no type has."""
+        kinds = [concrete(type_) for type_ in (self.types[name], found)]
+        told = f"{name} is assigned values of {kinds[0]} and of {kinds[1]}"
+        if any(map(is_tuple, kinds)):
+            told = f"{name} is assigned both numbers and tuples, or tuples of several lengths"
+        return FormatError(told, span=stmt.span, hint="use a name for each")
 
     def type_of(self, expr: Expr, lets: dict[str, Type | None]) -> Type | None:
         """The type of an expression; None as long as it is not known."""

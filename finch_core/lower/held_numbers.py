@@ -8,30 +8,20 @@ import numpy as np
 
 from finch_core.errors import FormatError, Span
 from finch_core.ir import primitives as prim
+from finch_core.ir.arithmetic import MOST_BITS, number_of
 from finch_core.ir.dtypes import concrete, holds, promote
-from finch_core.ir.expressions import Call, Expr, Literal, call
+from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import Operator, literal_value
 
 
 def fits(target: Any, source: Any, value: Expr | None) -> bool:
     """Whether the value may be stored; a literal that the dtype represents exactly always may."""
     if isinstance(value, Literal) and not isinstance(value.value, tuple) and target.names is None:
+        if is_beyond(target, value):
+            return False
         stored = literal_value(value.value, target)
         return bool(stored == value.value or value.value != value.value) and holds(target, source)
     return holds(target, source)
-
-
-def number_of(expr: Expr, known: dict[int, Expr]) -> Expr:
-    """The number that an expression of written integers alone is, exactly; another expression is
-    itself. ``known`` are those of expressions by ``id``."""
-    if not isinstance(expr, Call):
-        return expr
-    found = known.get(id(expr))
-    if found is None:
-        args = [number_of(arg, known) for arg in expr.args]
-        written = all(isinstance(arg, Literal) and arg.type is int for arg in args)
-        found = known[id(expr)] = call(expr.op, *args) if written else expr
-    return found
 
 
 _WIDER = "cast the other operand to a wider dtype, as in np.int64(x)"
@@ -49,27 +39,67 @@ def require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> Non
         least, wanted = -(2**63), (promote(wanted),) * len(args)
     for arg, type_ in zip(args, wanted, strict=True):
         dtype = concrete(type_)
-        if not isinstance(arg, Literal) or arg.type is not int or dtype.kind not in "iu":
+        if not isinstance(arg, Literal) or arg.type is not int or dtype.kind not in "iufc":
             continue
-        limits = np.iinfo(dtype)
-        if not (limits.min if least is None else least) <= arg.value <= limits.max:
+        low, high = _ends(dtype)
+        if not (low if least is None else least) <= arg.value <= high:
+            shown = shortened(arg.value)
             raise FormatError(
-                f"{arg.value} does not fit in {dtype}, in which {op.spelling} computes here",
+                f"{shown} does not fit in {dtype}, in which {op.spelling} computes here",
                 span=span,
-                hint=_WIDER if dtype.itemsize < 8 else _FLOAT,
+                hint=_WIDER if dtype.itemsize < 8 else _FLOAT if dtype.kind in "iu" else "",
             )
+
+
+def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the greatest whole number that a dtype of numbers holds, or rounds to."""
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return int(info.min), int(info.max)
+    most = int(np.finfo(dtype).max)
+    return -most, most
+
+
+def require_word(expr: Expr, what: str, span: Span | None) -> None:
+    """Refuse a number as written that int64 does not hold, where an index, a size or a variable is
+    one: it would wrap to another number. ``what`` it is begins the message."""
+    number = number_of(expr, {})
+    if isinstance(number, Literal) and number.type is int:
+        low, high = _ends(np.dtype(np.int64))
+        if not low <= number.value <= high:
+            raise FormatError(
+                f"{what} {shortened(number.value)}, which does not fit in int64", span=span
+            )
+
+
+def require_computed(call: Call, span: Span | None) -> None:
+    """Refuse a power as written of more bits than constants are computed of."""
+    if call.op is prim.power and all(isinstance(a, Literal) and a.type is int for a in call.args):
+        base, exponent = (int(arg.value) for arg in call.args if isinstance(arg, Literal))
+        if base.bit_length() * exponent > MOST_BITS:
+            raise FormatError(
+                f"{base}**{exponent} has more than {MOST_BITS} bits",
+                span=span,
+                hint="write a float",
+            )
+
+
+def shortened(number: int) -> str:
+    """A number as messages have it: of many digits, how many these are."""
+    shown = str(number)
+    return shown if len(shown) <= 40 else f"a number of {len(shown)} digits"
 
 
 def is_beyond(dtype: Any, value: Expr) -> bool:
     """Whether this is a whole number as written that is beyond those of an integer dtype."""
     if (
         not isinstance(value, Literal)
-        or dtype.kind not in "iu"
+        or dtype.kind not in "iufc"
         or concrete(value.dtype).kind not in "iu"
     ):
         return False
-    ends = np.iinfo(dtype)
-    return not ends.min <= value.value <= ends.max
+    low, high = _ends(dtype)
+    return not low <= value.value <= high
 
 
 def store_hint(name: str, mine: Any, result: Any, beyond: bool) -> str:
@@ -83,4 +113,7 @@ def store_hint(name: str, mine: Any, result: Any, beyond: bool) -> str:
     return f"cast the value, as in np.{mine}(...), or give {name} a wider dtype"
 
 
-__all__ = ["fits", "is_beyond", "number_of", "require_held", "store_hint"]
+__all__ = [
+    "fits", "is_beyond", "number_of", "require_computed", "require_held", "require_word",
+    "shortened", "store_hint",
+]  # fmt: skip

@@ -61,7 +61,16 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.program_text import expression_text
 from finch_core.ir.rewrite import rewrite_expr
-from finch_core.lower.held_numbers import fits, is_beyond, number_of, require_held, store_hint
+from finch_core.lower.held_numbers import (
+    fits,
+    is_beyond,
+    number_of,
+    require_computed,
+    require_held,
+    require_word,
+    shortened,
+    store_hint,
+)
 from finch_core.lower.index_casts import dimension_casts
 from finch_core.lower.local_shapes import unknown_shape
 from finch_core.lower.pass_state import Check, Unit
@@ -104,6 +113,7 @@ class _Scopes:
             return evolve(stmt, index=index, extent=extent, body=body, step=step)
         if isinstance(stmt, Define):
             value = self.expr(stmt.value, scope, stmt.span)
+            require_word(value, f"{stmt.name.name} is", stmt.span)
             name = Name(self.names.fresh(stmt.name.name), self.type_of(value, stmt.span))
             body = self.stmt(stmt.body, {**scope, stmt.name.name: name})
             return Define(name, value, body, span=stmt.span)
@@ -151,6 +161,7 @@ class _Scopes:
         ways = ("starts at", "ends at", "has the step of")
         for end, how in zip(extent.children, ways, strict=False):
             type_ = concrete(self.type_of(end, span))
+            require_word(end, f"the range of {name} {how}", span)
             if type_.kind not in "biu":
                 whole = _floored(end)
                 raise FormatError(
@@ -175,6 +186,7 @@ class _Scopes:
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
         if stmt.op in (prim.and_value, prim.or_value):
             return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
+        value = number_of(value, {})
         if stmt.op is not None and isinstance(value, Literal):
             require_held(stmt.op, (target, value), stmt.span)
         try:
@@ -186,13 +198,13 @@ class _Scopes:
                 span=stmt.span,
                 hint=remedy((mine, other)),
             ) from None
-        value = number_of(value, {})
         if not fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
             given = f"a value of {concrete(result)}"
             beyond = is_beyond(mine, value)
             if beyond:
-                given = f"{expression_text(value)}, which does not fit"
+                assert isinstance(value, Literal)
+                given = f"{shortened(value.value)}, which does not fit"
             raise FormatError(
                 f"{name} holds {mine}, and cannot take {given}",
                 span=stmt.span,
@@ -255,6 +267,7 @@ class _Scopes:
                 raise FormatError(
                     f"a dimension of {stmt.tensor} is not an integer", span=stmt.span, hint=REMEDY
                 )
+            require_word(size, f"a dimension of {stmt.tensor} is", stmt.span)
             if any(isinstance(node, (Index, Access, Dimension, Name)) for node in size.walk()):
                 raise unknown_shape(stmt.tensor, stmt.span)
         return tuple(total([(1, size)]) for size in found)
@@ -314,6 +327,7 @@ class _Scopes:
     def index(self, index: Expr, node: Access, k: int) -> None:
         inner = index.index if isinstance(index, Modified) else index
         dtype = concrete(self.type_of(inner, node.span))
+        require_word(inner, f"index {k} of {node.tensor} is", node.span)
         if dtype.kind in "iu":
             return
         code, whole = _code(inner), _floored(inner)
@@ -343,6 +357,7 @@ class _Scopes:
                 if number_of(node, numbers) is node:
                     args = tuple([number_of(arg, numbers) for arg in node.args])
                     require_held(node.op, args, span)
+                require_computed(node, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
                 if why:
                     raise FormatError(why, span=span, hint=REMEDY)

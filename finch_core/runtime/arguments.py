@@ -240,7 +240,7 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
         raise FormatError(
             f"{name} {_how(name, program)}, and the array is not aligned in memory",
             span=program.spans.get(name),
-            hint="pass a copy, a.copy(), or a Tensor",
+            hint="pass a copy, b = a.copy(), and assign it back, a[...] = b; or a Tensor",
         )
     if is_masked(array):
         raise FormatError(

@@ -100,6 +100,8 @@ def kernel(
     ``BackendError`` without a working backend. Tracebacks end in the line of the kernel at fault;
     ``FINCH_TRACEBACK=1`` keeps the frames of the compiler.
     """
+    if function is not None and not hasattr(function, "__name__"):
+        raise TypeError(f"a kernel is made of a Python function, not of {function!r}")
     names = {disabled} if isinstance(disabled, str) else disabled
     options = Options(strict, backend, tuple(rules), frozenset(names))
     if function is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
@@ -42,5 +43,11 @@ def _keep_texts(kernel: Any) -> None:
         seen = kernel.program.seen
     except KernelSyntaxError:  # the other process will refuse it, too
         return
-    for function, lines in seen.texts.items() if seen is not None else ():
+    if seen is not None:
+        keep_texts(seen.texts)
+
+
+def keep_texts(texts: Mapping[FunctionType, tuple[str, ...]]) -> None:
+    """Attach the source lines that were read to functions, which are pickled with them."""
+    for function, lines in texts.items():
         function.__dict__["__finch_text__"] = function.__code__.co_code, lines

@@ -357,7 +357,7 @@ class Specialization:
                 raise LifecycleError(
                     f"{self._names[k]} is written, and shares memory with {self._names[other]}",
                     span=self.lowered.program.spans.get(self._names[k]),
-                    hint="pass a copy, A.copy()",
+                    hint=f"pass a copy of it, {self._names[other]}.copy()",
                 )
 
     def _check_given(self, given: Sequence[Any]) -> None:

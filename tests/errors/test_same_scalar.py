@@ -17,5 +17,5 @@ s is written, and shares memory with t
   line 1
     def add(s, t):
             ^
-  hint: pass a copy, A.copy()"""
+  hint: pass a copy of it, t.copy()"""
     assert refusal(LifecycleError, add, same, same) == expected

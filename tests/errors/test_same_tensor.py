@@ -15,5 +15,5 @@ y is written, and shares memory with x
   line 1
     def add(y, x):
             ^
-  hint: pass a copy, A.copy()"""
+  hint: pass a copy of it, x.copy()"""
     assert refusal(LifecycleError, add, VECTOR, VECTOR) == expected

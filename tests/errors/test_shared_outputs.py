@@ -19,5 +19,5 @@ y is written, and shares memory with z
   line 1
     def split(y, z, x):
               ^
-  hint: pass a copy, A.copy()"""
+  hint: pass a copy of it, z.copy()"""
     assert refusal(LifecycleError, split, BUFFER[:4], BUFFER[3:7], VECTOR) == expected

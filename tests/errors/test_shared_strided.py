@@ -19,6 +19,6 @@ y is written, and shares memory with x
   line 1
     def reversed_into(y, x):
                       ^
-  hint: pass a copy, A.copy()"""
+  hint: pass a copy of it, x.copy()"""
     assert refusal(LifecycleError, reversed_into, BUFFER[:5], BUFFER[:2:-1]) == expected
     reversed_into(BUFFER[:4], BUFFER[:3:-1])

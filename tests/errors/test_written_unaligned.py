@@ -17,6 +17,6 @@ y is written, and the array is not aligned in memory
   line 1
     def add(y, x):
             ^
-  hint: pass a copy, a.copy(), or a Tensor"""
+  hint: pass a copy, b = a.copy(), and assign it back, a[...] = b; or a Tensor"""
     assert refusal(FormatError, add, unaligned, VECTOR) == expected
     add(VECTOR.copy(), unaligned)  # it can be read

@@ -105,3 +105,45 @@ def test_a_lambda_without_a_text_is_told():
     exec("f = lambda value: value + 1", names)
     with pytest.raises(KernelSyntaxError, match="the source of '<lambda>' cannot be read"):
         expression_of(names["f"])
+
+
+class Private:
+    """Python puts the name of a class before private names in it."""
+
+    def scaled(self):
+        __by = 2.0
+        return lambda v: (v * __by) if v > 0 else (__by)
+
+
+BRACKETS = (
+    lambda v: v if v > 0 else (v - 1),
+    lambda v: (v + 1) if v > 0 else v,
+    (lambda v: (v + 1) if (v > 0) else (v - 1)), lambda v: (v), lambda v: (v + 1) * (v - 1),
+    lambda v: (  # of several lines: (
+        v + 1  # more
+    )
+    if v > 0
+    else (v - (2)),  # behind
+    Private().scaled(), lambda v, w=(3.0): v + w if v > 0 else (w),
+    {"a": [lambda v: max(v, (1)), 0]}["a"][0], (lambda v: (v - 1) if v > 3 else (v)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", BRACKETS)
+def test_expressions_begin_and_end_with_brackets(function):
+    x = np.array([-1.5, 0.0, 2.0])
+    found = fa.elementwise_of(function)(x)
+    assert np.array_equal(found.to_numpy(), [function(v) for v in x.tolist()])
+
+
+@pytest.mark.parametrize("now", ["8.125", "2.5", "(2.0)  +v", "v"])
+def test_another_text_in_its_place_is_told(tmp_path, now):
+    names: dict[str, object] = {}
+    path = tmp_path / "lambdas_of_a_file.py"
+    path.write_text("f = lambda v: v * 2.0\n")
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    path.write_text(f"f = lambda v: v * {now}\n")
+    with pytest.raises(KernelSyntaxError) as error:
+        expression_of(names["f"])
+    message = "the text of the lambda is not found in line 1 of "
+    assert error.value.message.startswith(message)
