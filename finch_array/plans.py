@@ -379,24 +379,11 @@ def _complete(
         aligned, fold = tuple(loops), Fold(tuple(loops), own, request.op, start)
     if fold is None or (at_fill and own and (writing.direct or late)):
         plan.pointwise = pointwise_of(
-            value, seen.indices, seen.leaves, seen.numbers, aligned, fold, plan.format, sieved,
-            _stretched(request, operands, sizes),
-        )  # fmt: skip
+            value, seen.indices, seen.leaves, seen.numbers, aligned, fold, plan.format, sieved
+        )
     plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
     plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
-
-
-def _stretched(
-    request: Request, operands: Sequence[Any], sizes: Mapping[str, int]
-) -> frozenset[int]:
-    """The operands with a dimension of size 1 that stands for a longer one."""
-    pairs = zip(request.inputs, shapes_of(operands), strict=True)
-    return frozenset(
-        k
-        for k, (names, shape) in enumerate(pairs)
-        if any(n == 1 != sizes.get(i, 1) for i, n in zip(names, shape, strict=False))
-    )
 
 
 def _program(

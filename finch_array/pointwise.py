@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import structures
+from finch_array.alignment import Aligned, Entries, joined, keys_of, united
 from finch_array.leaves import differs
 from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import stored
@@ -48,14 +49,13 @@ class Fold:
     op: Operator
     start: Any
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether NumPy gives the bits of kernels: where values are added in the order of the
-        loops, or in any order."""
+    def is_exact(self, shared: bool) -> bool:
+        """Whether NumPy gives the bits of kernels (``shared``: with parallel loops): where values
+        are added in the order of the loops, or in any order."""
         if self.op not in _IN_TURN and self.op not in _EXTREMES:
             return False
         exact = self.op in _EXTREMES or np.asarray(self.start).dtype.kind in "biu"
-        return exact or self.loops[-1] in self.own
+        return exact or (self.loops[-1] in self.own and (not shared or self.loops[0] in self.own))
 
     def __call__(self, totals: Any, keys: Any, values: Any) -> None:
         """Combine each value with the total at its key; those with a key have no other value."""
@@ -92,8 +92,7 @@ class Pointwise:
     dimensions as they are stored, None for one of which one index is read, and ``leaves`` what is
     known of each array. There are values at the indices ``loops``, of which ``fold`` makes the
     result, in this ``format``, of lists, or dense; ``sieved``: values that equal its fill are left
-    out. ``stretched`` operands have a dimension of size 1 that stands for a longer one. ``done``
-    counts the elements that calls have taken.
+    out. ``done`` counts the elements that calls have taken.
     """
 
     value: Expr
@@ -104,27 +103,33 @@ class Pointwise:
     fold: Fold | None
     format: Format
     sieved: bool
-    stretched: frozenset[int]
     done: int = 0
     groups: Sequence[Code | None] | None = field(default=None)
 
     def __call__(
-        self, operands: Sequence[Any], sizes: Mapping[str, int], blank: Callable[[], Tensor]
-    ) -> Tensor | None:
-        """The result for indices of these sizes, of which ``blank`` makes a tensor; None where a
-        kernel is worth it, or NumPy cannot do it."""
+        self, operands: Sequence[Any], sizes: Mapping[str, int], blank: Callable[[], Tensor],
+        shared: bool,
+    ) -> Tensor | None:  # fmt: skip
+        """The result for indices of these sizes, of which ``blank`` makes a tensor, as of a kernel
+        that is ``shared`` by several cores or not; None where a kernel is worth it, or NumPy cannot
+        do it."""
         shape = [sizes[i] for i in self.loops]
         if self.done > worth.WORTH_OF_VALUES or math.prod(shape) > _PLACES:
+            return None
+        if self.fold is not None and not self.fold.is_exact(shared):
             return None
         values = {name: operands[int(name[1:])] for name in self.numbers}
         sources = {int(name[1:]): stored(operands[int(name[1:])]).source for name in self.leaves}
         dense = {k: _array(source) for k, source in sources.items() if is_dense(source)}
         sparse = [k for k in sources if k not in dense]
-        found = [_entries(sources[k]) for k in sparse]
-        if None in found or not all(map(is_word, values.values())) or not self._takes(sparse):
+        found = [self._entries(k, sources[k]) for k in sparse]
+        if None in found or len(sparse) > SPARSE or not all(map(is_word, values.values())):
             return None
-        count = sum([len(entries[1]) for entries in found if entries])
         lists = dense_above_lists(self.format) is not None
+        if not sparse and (lists or self.fold is not None):
+            return None
+        entries = [own for own in found if own is not None]
+        count = sum([len(own.values) for own in entries])
         self.done += worth.CALL + (count if lists or self.fold else math.prod(shape))
         if self.done > worth.WORTH_OF_VALUES:
             return None
@@ -132,28 +137,44 @@ class Pointwise:
             self.groups = self._made(sparse)
         if not self.groups:
             return None
-        out = None
-        if self.fold is None and not lists:
-            out = self._of_dense(blank(), values, dense)
-            if not sparse:
-                return out
-        result, place = self._of_sparse(shape, sparse, found, values, dense)
+        if not sparse:
+            return self._of_dense(blank(), values, dense)
+        aligned = self._aligned(entries, sizes)
+        if aligned is None:
+            return None
+        result, place = self._of_sparse(sparse, aligned, values, dense)
         if self.fold is not None:
             return self._folded(self.fold, sizes, place, result, blank)
-        if out is None:
+        if lists:
             return listed(self.format, shape, list(place.values()), result, in_order=True)
+        out = self._of_dense(blank(), values, dense)
         _array(out)[tuple(place.values())] = result
         return out
 
-    def _takes(self, sparse: Sequence[int]) -> bool:
-        """Whether each of the ``sparse`` operands has all of the indices, in order."""
-        if not sparse:
-            return self.fold is None and dense_above_lists(self.format) is None
-        return len(sparse) <= SPARSE and not any(
-            k in self.stretched
-            or tuple([i for i in self.indices[k] if i is not None]) != self.loops
-            for k in sparse
-        )
+    def _entries(self, k: int, source: Any) -> Entries | None:
+        """What operand ``k`` stores; None where it is not in lists."""
+        found = _stored_in(source)
+        if found is None:
+            return None
+        coords, values, in_order = found
+        own = {i: c for i, c in zip(self.indices[k], coords, strict=True) if i is not None}
+        return Entries(own, values, in_order) if own else None
+
+    def _aligned(self, operands: Sequence[Entries], sizes: Mapping[str, int]) -> Aligned | None:
+        """The operands side by side; None where they share too few indices, or there are many
+        places."""
+        if all(tuple(own.coords) == self.loops for own in operands):
+            return united(self.loops, sizes, operands)
+        assert self.groups is not None
+        deciding = [
+            all(code is None for number, code in enumerate(self.groups) if not number >> n & 1)
+            for n in range(len(operands))
+        ]
+        most = worth.WORTH_OF_VALUES - self.done
+        found = joined(self.loops, sizes, operands, deciding, most)
+        if found is not None:
+            self.done += len(found.group)
+        return found
 
     def _made(self, sparse: Sequence[int]) -> Sequence[Code | None]:
         """The function of each group: of the operands ``sparse``, those whose bits its number has
@@ -207,28 +228,17 @@ class Pointwise:
         return out
 
     def _of_sparse(
-        self, shape: Sequence[int], sparse: Sequence[int], found: Sequence[Any],
-        values: dict[str, Any], dense: Mapping[int, Any],
+        self, sparse: Sequence[int], aligned: Aligned, values: dict[str, Any],
+        dense: Mapping[int, Any],
     ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
         """The values of operands of which some are lists, and where they are by each index."""
-        keys = []
-        for k, (coords, _, _) in zip(sparse, found, strict=True):
-            own = [c for i, c in zip(self.indices[k], coords, strict=True) if i is not None]
-            keys.append(_keys(own, shape))
-        every, group = _union(keys, [in_order for _, _, in_order in found])
-        places = [every]
-        if len(shape) > 1:
-            places = list(np.unravel_index(every, tuple(shape)))
-        place = dict(zip(self.loops, places, strict=True))
+        place, known = aligned.place, dict(values)
         for k, array in dense.items():
-            values[f"a{k}"] = array[tuple([0 if i is None else place[i] for i in self.indices[k]])]
-        for k, own, (_, numbers, in_order) in zip(sparse, keys, found, strict=True):
-            if len(own) == len(every):
-                values[f"a{k}"] = numbers if in_order else numbers[own.argsort(kind="stable")]
-            else:
-                values[f"a{k}"] = spread = np.zeros(len(every), numbers.dtype)
-                spread[every.searchsorted(own)] = numbers
-        result, kept = self._evaluated(values, group, len(every))
+            known[f"a{k}"] = array[tuple([0 if i is None else place[i] for i in self.indices[k]])]
+        for k, own in zip(sparse, aligned.values, strict=True):
+            known[f"a{k}"] = own
+        count = len(next(iter(place.values())))
+        result, kept = self._evaluated(known, aligned.group, count)
         if kept is not None:
             result, place = result[kept], {i: c[kept] for i, c in place.items()}
         return result, place
@@ -239,7 +249,7 @@ class Pointwise:
     ) -> Tensor:  # fmt: skip
         """The result of a reduction."""
         shape = tuple([sizes[i] for i in fold.own])
-        keys = _keys([place[i] for i in fold.own], shape)
+        keys = keys_of([place[i] for i in fold.own], shape)
         if dense_above_lists(self.format) is None:
             out = blank()
             totals = out.arrays[0][: math.prod(shape)]
@@ -284,7 +294,7 @@ class Pointwise:
 def pointwise_of(
     value: Expr, indices: Sequence[tuple[str | None, ...]], leaves: Mapping[str, structures.Leaf],
     numbers: Mapping[str, Any], loops: tuple[str, ...], fold: Fold | None, format: Format,
-    sieved: bool, stretched: frozenset[int],
+    sieved: bool,
 ) -> Pointwise | None:  # fmt: skip
     """How a request is computed of few elements; None where its result is neither dense nor in
     lists, or NumPy would compute other bits."""
@@ -293,10 +303,14 @@ def pointwise_of(
     dense = set(layouts) == {"dense"} and leaf == "values"
     if not dense and dense_above_lists(format) is None:
         return None
-    if any(dtype.char not in PLAIN for dtype in dtypes) or not (fold is None or fold.is_exact):
+    if any(dtype.char not in PLAIN for dtype in dtypes) or not (
+        fold is None or fold.is_exact(False)
+    ):
         return None
     indices = [tuple([i if i in loops else None for i in names]) for names in indices]
-    return Pointwise(value, indices, leaves, numbers, loops, fold, format, sieved, stretched)
+    if any(names.count(i) > 1 for names in indices for i in names if i is not None):  # diagonals
+        return None
+    return Pointwise(value, indices, leaves, numbers, loops, fold, format, sieved)
 
 
 def _array(source: Any) -> Any:
@@ -308,14 +322,14 @@ def _is_alike(value: Expr, fill: Literal) -> bool:
     return isinstance(value, Literal) and alike(value.value, fill.value)
 
 
-def _entries(source: Any) -> tuple[Sequence[Any], Any, bool] | None:
+def _stored_in(source: Any) -> tuple[Sequence[Any], Any, bool] | None:
     """The indices and values that lists store, or a view of them, and whether they are in order."""
     if source.__class__ is Tensor:
         lists = coordinates_of_lists(source, shared=True)
         return None if lists is None else (lists[1], lists[2], True)
     if not isinstance(source, WrapperTensor):
         return None
-    inner = _entries(source.tensor)
+    inner = _stored_in(source.tensor)
     found = None if inner is None else source.located(inner[0])
     if inner is None or found is None:
         return None
@@ -323,33 +337,6 @@ def _entries(source: Any) -> tuple[Sequence[Any], Any, bool] | None:
     if inside is not None:
         coords, values = [c[inside] for c in coords], values[inside]
     return coords, values, False
-
-
-def _keys(coords: Sequence[Any], shape: Sequence[int]) -> Any:
-    """A number for each place, by which they are sorted."""
-    if not coords:
-        return np.zeros(0, np.intp)
-    first, *others = coords
-    key = first.astype(np.intp, copy=False)
-    for c, n in zip(others, shape[1:], strict=True):
-        key = key * n + c
-    return key
-
-
-def _union(keys: Sequence[Any], in_order: Sequence[bool]) -> tuple[Any, Any]:
-    """All numbers, sorted, and the group of each: the bits of the arrays that have it. No groups
-    where there is one array."""
-    if len(keys) == 1:
-        (only,) = keys
-        return only.copy() if in_order[0] else np.sort(only, kind="stable"), None
-    every = np.concatenate(keys)
-    every.sort(kind="stable")  # which merges what is sorted
-    if len(every):
-        every = every[np.concatenate(([True], every[1:] != every[:-1]))]
-    group = np.zeros(len(every), np.intp)
-    for n, own in enumerate(keys):
-        group[every.searchsorted(own)] |= 1 << n
-    return every, group
 
 
 __all__ = ["Fold", "Pointwise", "pointwise_of"]

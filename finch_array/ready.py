@@ -97,7 +97,8 @@ class Ready:
             shape = [self.sizes[name] for name in self.plan.request.out]
             warn_dense(self.plan.request.name, shape, self.plan.format.dtype, operands)
         if self.specialized is None and self.plan.pointwise is not None:
-            found = self.plan.pointwise(operands, self.sizes, self.blank)
+            shared = self.kernel is self.plan.shared
+            found = self.plan.pointwise(operands, self.sizes, self.blank, shared)
             if found is not None:
                 return self._finished(found)
         out = self.blank()

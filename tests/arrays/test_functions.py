@@ -411,20 +411,6 @@ def test_products_with_arrays_of_numpy_are_remembered(monkeypatch):
     same(B @ vectors[1], np.concatenate([a, a]) @ vectors[1])
 
 
-def test_the_numbers_of_a_closure_are_those_when_the_function_is_made():
-    factor = 2.0
-
-    def scaled(x):
-        return x * factor
-
-    twice = fa.elementwise_of(scaled)
-    factor = 5.0
-    five_times = fa.elementwise_of(scaled)
-    ones = fa.asarray(np.ones(2))
-    assert twice(ones).to_numpy().tolist() == [2, 2]
-    assert five_times(ones).to_numpy().tolist() == [5, 5]
-
-
 def test_parameters_of_functions_of_scalars_have_names_and_defaults():
     def scaled(x, y, by=2.0, *, shift=0.0):
         return (x + y) * by + shift
