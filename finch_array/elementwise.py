@@ -552,8 +552,8 @@ def elementwise_of(function: Callable[..., Any]) -> Elementwise:
     outside the function, its defaults and the functions that it calls are those of the time of a
     call; its expression, and kernels of it, are made again when they have changed.
 
-    Raises ``KernelSyntaxError`` for a
-    Python function that cannot be inlined, ``TypeError`` for a ufunc that the language lacks.
+    Raises ``KernelSyntaxError`` for a Python function that cannot be inlined, ``TypeError`` for a
+    ufunc that the language lacks.
     """
     made = Elementwise(getattr(function, "__name__", "function"), function)
     _ = made.value  # raises what it does now, not at the first call

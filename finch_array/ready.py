@@ -96,11 +96,13 @@ class Ready:
         if self.watched:
             shape = [self.sizes[name] for name in self.plan.request.out]
             warn_dense(self.plan.request.name, shape, self.plan.format.dtype, operands)
-        if self.specialized is None and self.plan.pointwise is not None:
+        if self.specialized is None:
+            pointwise = self.plan.pointwise  # which other threads set to None
             shared = self.kernel is self.plan.shared
-            found = self.plan.pointwise(operands, self.sizes, self.blank, shared)
-            if found is not None:
-                return self._finished(found)
+            if pointwise is not None:
+                found = pointwise(operands, self.sizes, self.blank, shared)
+                if found is not None:
+                    return self._finished(found)
         out = self.blank()
         values: list[Any] = [out]
         for x in operands:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -282,6 +283,27 @@ def test_kernels_are_compiled_when_calls_took_so_many_elements(monkeypatch, comp
     for call in range(4):
         assert bool(compiled) == (call > 2)
         assert np.array_equal((A * 3.25).to_numpy(), A.to_numpy() * 3.25)
+
+
+def test_dense_results_have_what_is_the_fill_of_others(monkeypatch):
+    """A value that equals the fill of the result is written over what is there without it."""
+    monkeypatch.setenv("FINCH_BACKEND", "interpreter")
+    A = Tensor(SparseList(Element(0.0)), np.array([1.0, 0.0, 2.0, 0.0]))
+    D = np.array([5.0, 6.0, 0.0, 8.0])
+    function = fa.elementwise_of(lambda a, d: 0.0 if a != 0 else d)
+    for by_kernels in (False, True):
+        with computed_by_kernels(by_kernels):
+            assert function(A, D).to_numpy().tolist() == [0, 6, 0, 8]
+            assert fa.where(A != 0, 0.0, D).to_numpy().tolist() == [0, 6, 0, 8]
+
+
+def test_threads_share_plans(compiled):
+    fill = np.float64(0.0723)
+    A = Tensor(SparseList(Element(fill)), np.where(np.arange(40) % 3, fill, 1.0))
+    with computed_by_kernels(False), ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda k: (A + A * k).to_numpy(), range(60)))
+    for k, array in enumerate(found):
+        assert np.array_equal(array, A.to_numpy() * (1 + k))
 
 
 def test_results_share_no_memory(compiled):
