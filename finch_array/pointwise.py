@@ -1,10 +1,11 @@
 """Requests on few elements in lists, computed by NumPy: no kernel is compiled for them.
 
 The operands are aligned by their coordinates, or joined by the indices that they share where each
-decides what is stored. The elements that the same operands store are a group, for which the value is that with the fills of the others as constants: as in a merge by cases
-of a kernel, whose values and stored elements these are, bit for bit. Reductions take the values in
-the order of the loops, and are left to kernels where these add in another. A kernel is compiled
-when the calls of a plan have taken so many elements together that it is worth that.
+decides what is stored. The elements that the same operands store are a group, for which the value
+is that with the fills of the others as constants: as in a merge by cases of a kernel, whose values
+and stored elements these are, bit for bit. Reductions take the values in the order of the loops,
+and are left to kernels where these add in another. A kernel is compiled when the calls of a plan
+have taken so many elements together that it is worth that.
 """
 
 from __future__ import annotations

@@ -298,8 +298,7 @@ def test_dense_results_have_what_is_the_fill_of_others(monkeypatch):
 
 
 def test_threads_share_plans(compiled):
-    fill = np.float64(0.0723)
-    A = Tensor(SparseList(Element(fill)), np.where(np.arange(40) % 3, fill, 1.0))
+    A = Tensor(SparseList(Element(723)), np.where(np.arange(40) % 3, 723, 1))
     with computed_by_kernels(False), ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda k: (A + A * k).to_numpy(), range(60)))
     for k, array in enumerate(found):
