@@ -394,7 +394,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
     away. ``prepend`` and ``append`` are arrays, or numbers, that are joined to ``x`` before. Raises
-    ``OutOfBounds`` for an axis that ``x`` lacks."""
+    ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a negative ``n``."""
 
 @overload
 def divide(x1: Lazy, x2: Any, /) -> Lazy:

@@ -478,7 +478,7 @@ def _value_of(function: Any) -> Value:
 
 def _as_words(operands: Sequence[Any]) -> list[Any]:
     """The operands with plain integers beyond 64 bits as floats beside arrays of those, and as
-    uint64 beside arrays of that alone."""
+    uint64 beside arrays of that alone. Raises ``OverflowError`` beside bools."""
     dtypes = [x.dtype for x in operands if not isinstance(x, NUMBERS)]
     floats = any(dtype.kind in "fc" for dtype in dtypes)
     unsigned = dtypes and all(dtype == np.uint64 for dtype in dtypes)
@@ -486,6 +486,8 @@ def _as_words(operands: Sequence[Any]) -> list[Any]:
     def word(x: Any) -> Any:
         if x.__class__ is not int or is_word(x):
             return x
+        if dtypes and all(dtype.kind == "b" for dtype in dtypes):
+            raise OverflowError(f"Python integer {x} out of bounds for int64")
         if floats:
             return float(x)
         return np.uint64(x) if unsigned and 0 <= x < 2**64 else x

@@ -14,6 +14,7 @@ from finch_core.interface.structure import Structure
 from finch_core.records import frozen
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.convert import asarray as tensor_of
+from finch_core.runtime.lists import stored_positions
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers import swizzle
 
@@ -202,15 +203,14 @@ EVERY = 1e9
 
 
 def entries(array: Any) -> int:
-    """An upper bound of the number of values that an array stores, from the size of its memory."""
+    """How many values an array stores; of a view, the array that it shows a part of. Memory that a
+    result has beyond them does not count: it depends on the calls before."""
     if array.__class__ is Tensor:
-        room = 0
-        for start, stop in array.memory:
-            room += stop - start
-        return int(room // array.dtype.itemsize) + 1
-    if hasattr(array, "tensor"):
+        if not is_dense(array):
+            return stored_positions(array)
+    elif hasattr(array, "tensor"):
         return entries(array.tensor)
-    if None in array.shape:  # a mask, which stores nothing
+    elif None in array.shape:  # a mask, which stores nothing
         return 0
     total = 1
     for n in array.shape:

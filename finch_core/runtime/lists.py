@@ -51,6 +51,21 @@ def coordinates_of_lists(
     return shape, coords, values if shared else values.copy()
 
 
+def stored_positions(tensor: TensorStorage) -> int:
+    """How many values a tensor stores at its leaf, those that only pad a level, too."""
+    lists = _lists_of(tensor)
+    if lists is None:
+        *_, (_, positions, _, _) = tensor.levels()
+        return positions
+    dense, parts, _ = lists
+    count, arrays = math.prod(tensor.shape[:dense]), tensor.arrays
+    for pointer, _ in parts:
+        if pointer is not None:
+            ends = arrays[pointer]
+            count = int(ends[count]) if ends.size else 0
+    return count
+
+
 def array_of_lists(tensor: Any) -> np.ndarray[Any, Any] | None:
     """A dense array of the values of a tensor; None where a level of it does not make rows, and
     where a kernel is worth its compilation."""
@@ -197,4 +212,6 @@ def _new_lists(tensor: TensorStorage) -> Lists | None:
     return dense, parts, tensor.layout.fields[-1]["val"].number
 
 
-__all__ = ["array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense"]
+__all__ = [
+    "array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense", "stored_positions",
+]  # fmt: skip

@@ -12,13 +12,21 @@ import pytest
 from array_support import computed_by_kernels
 
 import finch_array as fa
-from finch_array import maps, pointwise, run, vectorised
+from finch_array import maps, operands, pointwise, run, vectorised
 from finch_core import Tensor
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Literal, Var
 from finch_core.runtime import worth
 from finch_core.runtime.kernel import Kernel
-from finch_levels import Dense, Element, SparseCOO, SparseList
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseByteMap,
+    SparseCOO,
+    SparseHash,
+    SparseList,
+)
 from finch_wrappers import protocolize, stride, swizzle, window
 
 DTYPES = ("f8", "f8", "f4", "i8", "i4", "u1", "i1", "u8", "?", "c16", "f2")
@@ -303,6 +311,45 @@ def test_threads_share_plans(compiled):
         found = list(pool.map(lambda k: (A + A * k).to_numpy(), range(60)))
     for k, array in enumerate(found):
         assert np.array_equal(array, A.to_numpy() * (1 + k))
+
+
+def of_exact_memory(array):
+    return Tensor(array.format, array.to_numpy())
+
+
+def test_formats_depend_on_what_is_stored_and_not_on_memory():
+    """Results of kernels have more memory than they need, and more after larger ones."""
+    rng = np.random.default_rng(180)
+    rows, lists = Dense(SparseList(Element(0.0))), SparseList(SparseList(Element(0.0)))
+    dense = rng.random((300, 250))
+    found = []
+    for by_kernels in (False, True):
+        A, large = (fa.asarray(dense * (dense < x), format=rows) for x in (0.026, 0.5))
+        B = fa.asarray(dense * (dense > 0.95), format=lists)
+        with computed_by_kernels(by_kernels):
+            for array in (A, large, A):
+                S = array[:200]
+                if array is A:
+                    product = S.T @ S
+                    found.append((product.format, product.nnz))
+                    product = (B + B) @ (B[:120] + B[:120]).T
+                    found.append((type(product), getattr(product, "format", None)))
+    assert found == found[:2] * 4
+
+
+def test_entries_are_counted_in_any_format():
+    x = np.where(np.arange(48).reshape(6, 8) % 5 == 0, 2.0, 0.0)
+    for outer, inner in (
+        (Dense, SparseList), (SparseList, SparseList), (SparseCOO, SparseCOO), (Dense, Dense),
+        (SparseHash, SparseByteMap), (Dense, RunList),
+    ):  # fmt: skip
+        A = fa.asarray(x, format=outer(inner(Element(0.0))))
+        exact = operands.entries(A)
+        for array in (A, of_exact_memory(A), A.copy()):
+            assert operands.entries(array) == exact
+        assert operands.entries(window(A, (1, 3), None)) == exact
+    assert operands.entries(fa.asarray(x, format=SparseList(SparseList(Element(0.0))))) == 10
+    assert operands.entries(fa.asarray(x)) == 48
 
 
 def test_results_share_no_memory(compiled):

@@ -191,5 +191,9 @@ def test_arguments_that_are_not_there_are_told():
     for function in (np.partition, np.argpartition):
         with pytest.raises(ValueError, match=r"kth\(=2\) out of bounds \(1\)"):
             function(A, 2)
+    with pytest.raises(ValueError, match="differences are taken 0 times or more, not -1"):
+        np.diff(A, n=-1)
+    with pytest.raises(OverflowError, match="out of bounds for int64"):
+        _ = fa.asarray(np.array([True])) > 2**63
     with pytest.raises(TypeError, match="a kernel is made of a Python function, not of 3"):
         kernel(3)

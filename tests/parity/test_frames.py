@@ -12,6 +12,7 @@ from finch_core import Tensor, kernel
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.abi import bound_here
 from finch_core.interface.dense_format import dense_format
+from finch_core.runtime import worth
 from finch_core.runtime.arrays import MOST_AT_ONCE, SMALL, dense_makers
 from finch_core.runtime.frames import Frame
 from finch_levels import Dense, Element, SparseList
@@ -31,6 +32,7 @@ def repeated(*calls, times=4):
 @pytest.fixture(autouse=True)
 def compiled_for_good(monkeypatch):
     monkeypatch.setenv("FINCH_DRAFTS", "0")
+    monkeypatch.setattr(worth, "WORTH_OF_VALUES", -1)  # few elements, too
     remembered._calls.clear()
 
 
