@@ -3,11 +3,13 @@ indices that they share, as the loops of a kernel visit them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from finch_array.sorted_coordinates import keys_of, pairs, ranges_in_order
 from finch_core.records import frozen
 
 
@@ -22,13 +24,13 @@ class Entries:
 
     def keys(self, names: Sequence[str], sizes: Mapping[str, int]) -> Any:
         """A number for each entry, by which those are sorted by the indices ``names`` in turn."""
-        return keys_of([self.coords[i] for i in names], [sizes[i] for i in names])
+        return _keys(self.coords, names, sizes)
 
 
 @frozen(eq=False)
 class Aligned:
     """Places, sorted by the loops: where they are, the value of each operand there (0 where it
-    stores none), and which operands store one, as a number with a bit for each (None: all)."""
+    stores none), and which operands store one, as a number with a bit for each."""
 
     place: dict[str, Any]
     values: Sequence[Any]
@@ -39,23 +41,17 @@ def united(loops: Sequence[str], sizes: Mapping[str, int], operands: Sequence[En
     """The places at which any operand stores something, of operands that have all indices."""
     shape = tuple([sizes[i] for i in loops])
     keys = [entries.keys(loops, sizes) for entries in operands]
-    if len(keys) == 1:
-        (own,), (entries,) = keys, operands
-        order = None if entries.in_order else own.argsort(kind="stable")
-        every = own.copy() if order is None else own[order]
-        values, group = [entries.values if order is None else entries.values[order]], None
-    else:
-        every = np.concatenate(keys)
-        every.sort(kind="stable")  # which merges what is sorted
-        if len(every):
-            every = every[np.concatenate(([True], every[1:] != every[:-1]))]
-        group, values = np.zeros(len(every), np.intp), []
-        for n, (own, entries) in enumerate(zip(keys, operands, strict=True)):
-            at = every.searchsorted(own)
-            group[at] |= 1 << n
-            spread = np.zeros(len(every), entries.values.dtype)
-            spread[at] = entries.values
-            values.append(spread)
+    every = np.concatenate(keys)
+    every.sort(kind="stable")  # which merges what is sorted
+    if len(every):
+        every = every[np.concatenate(([True], every[1:] != every[:-1]))]
+    group, values = np.zeros(len(every), np.intp), []
+    for n, (own, entries) in enumerate(zip(keys, operands, strict=True)):
+        at = every.searchsorted(own)
+        group[at] |= 1 << n
+        spread = np.zeros(len(every), entries.values.dtype)
+        spread[at] = entries.values
+        values.append(spread)
     places = list(np.unravel_index(every, shape)) if len(shape) > 1 else [every]
     return Aligned(dict(zip(loops, places, strict=True)), values, group)
 
@@ -66,27 +62,33 @@ def joined(
 ) -> Aligned | None:  # fmt: skip
     """The places at which all ``deciding`` operands store something; None where these do not have
     all indices, or there are more places than ``most``."""
-    chosen: dict[int, Any] = {}  # the entry of each operand
-    place: dict[str, Any] = {}
     rest = [n for n, decides in enumerate(deciding) if decides]
+    if not rest:
+        return None
+    n = rest.pop(0)
+    chosen = {n: np.arange(len(operands[n].values))}  # the entry of each operand
+    place = dict(operands[n].coords)
     while rest:
         shared = [n for n in rest if any(i in place for i in operands[n].coords)]
         n = (shared or rest)[0]
         rest.remove(n)
-        matches = _matches(place, operands[n], sizes, most, not chosen)
-        if matches is None:
+        names = [i for i in operands[n].coords if i in place]
+        own, order = _sorted_keys(operands[n], names, sizes)
+        first, count = ranges_in_order(own, _keys(place, names, sizes), _count(names, sizes))
+        if count.sum() > most:
             return None
-        left, right = matches
-        chosen = {k: entry[left] for k, entry in chosen.items()} | {n: right}
+        entry, left = pairs(first, count)
+        entry = entry if order is None else order[entry]
+        chosen = {k: known[left] for k, known in chosen.items()} | {n: entry}
         place = {i: c[left] for i, c in place.items()}
-        place |= {i: c[right] for i, c in operands[n].coords.items() if i not in place}
+        place |= {i: c[entry] for i, c in operands[n].coords.items() if i not in place}
     if len(place) < len(loops):
         return None
-    keys = keys_of([place[i] for i in loops], [sizes[i] for i in loops])
+    keys = _keys(place, loops, sizes)
     if np.count_nonzero(keys[1:] < keys[:-1]):
         order = keys.argsort(kind="stable")
         place = {i: c[order] for i, c in place.items()}
-        chosen = {k: entry[order] for k, entry in chosen.items()}
+        chosen = {k: known[order] for k, known in chosen.items()}
     place = {i: place[i] for i in loops}
     group = np.full(len(keys), sum([1 << n for n in chosen]), np.intp)
     values = []
@@ -98,35 +100,10 @@ def joined(
     return Aligned(place, values, group)
 
 
-def _matches(
-    place: Mapping[str, Any], entries: Entries, sizes: Mapping[str, int], most: int, first: bool
-) -> tuple[Any, Any] | None:
-    """The pairs of places and entries that agree in the indices that both have, by their numbers,
-    in the order of the places; None for more than ``most``."""
-    count = len(entries.values)
-    if first:
-        return np.zeros(count, np.intp), np.arange(count)
-    names = [i for i in entries.coords if i in place]
-    own, order = _sorted_keys(entries, names, sizes)
-    sought = keys_of([place[i] for i in names], [sizes[i] for i in names]) if names else None
-    if sought is None:
-        length = len(next(iter(place.values())))
-        starts, ends = np.zeros(length, np.intp), np.full(length, count)
-    else:
-        starts, ends = own.searchsorted(sought), own.searchsorted(sought, "right")
-    counts = ends - starts
-    total = int(counts.sum())
-    if total > most:
-        return None
-    left = np.arange(len(counts)).repeat(counts)
-    right = np.arange(total) - (counts.cumsum() - counts - starts).repeat(counts)
-    return left, right if order is None else order[right]
-
-
 def _sorted_keys(entries: Entries, names: Sequence[str], sizes: Mapping[str, int]) -> Any:
     """Numbers of entries by the indices ``names``, sorted, and the order that sorts them (None:
     they are)."""
-    own = entries.keys(names, sizes) if names else np.zeros(len(entries.values), np.intp)
+    own = entries.keys(names, sizes)
     if not np.count_nonzero(own[1:] < own[:-1]):
         return own, None
     order = own.argsort(kind="stable")
@@ -143,7 +120,7 @@ def _looked_up(
     found = np.zeros(len(group), entries.values.dtype)
     if not len(own):
         return found
-    sought = keys_of([place[i] for i in names], [sizes[i] for i in names])
+    sought = _keys(place, names, sizes)
     at = np.minimum(own.searchsorted(sought), len(own) - 1)
     (there,) = (own[at] == sought).nonzero()
     entry = at[there]
@@ -152,13 +129,16 @@ def _looked_up(
     return found
 
 
-def keys_of(coords: Sequence[Any], shape: Sequence[int]) -> Any:
-    """A number for each place, in row-major order."""
-    first, *others = coords
-    key = first.astype(np.intp, copy=False)
-    for c, n in zip(others, shape[1:], strict=True):
-        key = key * n + c
-    return key
+def _keys(coords: Mapping[str, Any], names: Sequence[str], sizes: Mapping[str, int]) -> Any:
+    """A number for each place, by its indices ``names``: 0 where there are none."""
+    if not names:
+        return np.zeros(len(next(iter(coords.values()))), np.intp)
+    return keys_of(tuple([sizes[i] for i in names]), [coords[i] for i in names])
 
 
-__all__ = ["Aligned", "Entries", "joined", "keys_of", "united"]
+def _count(names: Sequence[str], sizes: Mapping[str, int]) -> int:
+    """How many numbers ``_keys`` tells apart."""
+    return math.prod([sizes[i] for i in names])
+
+
+__all__ = ["Aligned", "Entries", "joined", "united"]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from finch_array import functions as fn
-from finch_array.elementwise import check_range
 from finch_array.functions import dtype_of
-from finch_array.indexing import _plain, getitem, is_mask, keys_of, positions, true_places
+from finch_array.indexing import _plain, getitem, is_mask, positions, true_places
 from finch_array.indices import Parts, parts_of, without_flags
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.leaves import differs
@@ -19,6 +18,8 @@ from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, entries, is_dense, operand, settled, stored
 from finch_array.run import coordinates, sorted_tensor
+from finch_array.sorted_coordinates import keys_of
+from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.ir.operators import alike
 from finch_core.runtime.tensor import Tensor

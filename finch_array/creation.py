@@ -13,11 +13,11 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import shape_of
-from finch_array.elementwise import check_range
 from finch_array.joining import moves_in_pieces
 from finch_array.leaves import same, with_leaf
 from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
+from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.level import Format

@@ -21,7 +21,7 @@ from finch_array.parameters import Parameters
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
-from finch_array.vectorised import is_word
+from finch_array.wide_numbers import as_words, check_range, exact, hold, is_word, one_of
 from finch_core.errors import FormatError
 from finch_core.frontend.inlining import expression_of
 from finch_core.frontend.seen import Seen
@@ -116,7 +116,7 @@ class Elementwise:
         operands = [operand(arg) for arg in args]
         for x in operands:
             if x.__class__ is int and not is_word(x):
-                operands = _as_words(operands)
+                operands = as_words(operands)
                 break
         try:
             return self._called(operands)
@@ -169,13 +169,13 @@ class Elementwise:
         them, for comparisons and functions that compute with floats, as NumPy has it; None for
         others."""
         arrays = [x for x in operands if not isinstance(x, NUMBERS)]
-        wide = [k for k, x in enumerate(operands) if type(x) is int and not _hold(arrays, x)]
+        wide = [k for k, x in enumerate(operands) if type(x) is int and not hold(arrays, x)]
         if not wide:
             return None
-        ones = [1 if k in wide else _one_of(x) for k, x in enumerate(operands)]
+        ones = [1 if k in wide else one_of(x) for k, x in enumerate(operands)]
         kind = self._of_numbers(ones).dtype.kind
         if kind == "b" and operator_for(self._function) in prim.COMPARISONS:
-            return [_exact(x) if k in wide else x for k, x in enumerate(operands)]
+            return [exact(x) if k in wide else x for k, x in enumerate(operands)]
         if kind != "f":
             return None
         return [float(x) if k in wide else x for k, x in enumerate(operands)]
@@ -474,54 +474,6 @@ def _value_of(function: Any) -> Value:
     if isinstance(function, np.ufunc):
         raise TypeError(f"the language has no operator for {function.__name__}")
     return expression_of(function)
-
-
-def _as_words(operands: Sequence[Any]) -> list[Any]:
-    """The operands with plain integers beyond 64 bits as floats beside arrays of those, and as
-    uint64 beside arrays of that alone. Raises ``OverflowError`` beside bools."""
-    dtypes = [x.dtype for x in operands if not isinstance(x, NUMBERS)]
-    floats = any(dtype.kind in "fc" for dtype in dtypes)
-    unsigned = dtypes and all(dtype == np.uint64 for dtype in dtypes)
-
-    def word(x: Any) -> Any:
-        if x.__class__ is not int or is_word(x):
-            return x
-        if dtypes and all(dtype.kind == "b" for dtype in dtypes):
-            raise OverflowError(f"Python integer {x} out of bounds for int64")
-        if floats:
-            return float(x)
-        return np.uint64(x) if unsigned and 0 <= x < 2**64 else x
-
-    return list(map(word, operands))
-
-
-def _hold(arrays: Sequence[Any], number: int) -> bool:
-    """Whether each array of integers can hold a number."""
-    limits = (np.iinfo(x.dtype) for x in arrays if x.dtype.kind in "iu")
-    return all(limit.min <= number <= limit.max for limit in limits)
-
-
-def _one_of(operand: Any) -> Any:
-    """A number of an operand's dtype."""
-    return operand if isinstance(operand, NUMBERS) else operand.dtype.type(1)
-
-
-def _exact(number: int) -> Any:
-    """A plain integer as a number with a dtype that compares as it does with any integer."""
-    for dtype in (np.int64, np.uint64):
-        if np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
-            return dtype(number)
-    return float(number)
-
-
-def check_range(dtype: np.dtype[Any], numbers: Sequence[Any]) -> None:
-    """Raise ``OverflowError`` for a plain integer that an integer dtype cannot hold."""
-    if dtype.kind not in "iu":
-        return
-    info = np.iinfo(dtype)
-    for x in numbers:
-        if type(x) is int and not info.min <= x <= info.max:
-            raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
 
 
 def _has_gaps(tensor: Tensor) -> bool:

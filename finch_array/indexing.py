@@ -21,6 +21,7 @@ from finch_array.leaves import differs
 from finch_array.operands import array_of, entries, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
+from finch_array.sorted_coordinates import keys_of, matches, matches_in_order
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.backends import compiles
 from finch_core.runtime.tensor import Tensor
@@ -294,7 +295,7 @@ def _chosen(array: Any, parts: Parts) -> Any:
     sizes = tuple([shape[k] for k in arrays])
     own, keys = keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought)
     leading = cut.__class__ is Tensor and arrays[-1] == len(arrays) - 1  # so that these are sorted
-    match = taking.matches_in_order if leading else taking.matches
+    match = matches_in_order if leading else matches
     entry, place = match(own, keys, math.prod(sizes))
     result: list[tuple[int, Any]] = []
     for item in dimensions:
@@ -388,19 +389,6 @@ def gathered(array: Any, indices: Sequence[Any]) -> Any:
         there = keys[place] == sought
         result[there] = values[place[there]]
     return result
-
-
-def keys_of(shape: tuple[int, ...], coords: Sequence[Any]) -> Any:
-    """One number for each coordinate, in row-major order. Raises ``DimensionMismatch`` for a shape
-    with more elements than an integer tells apart."""
-    if len(shape) == 1:
-        return coords[0]
-    if math.prod(shape) > _MOST:
-        raise DimensionMismatch(f"an array of shape {shape} has too many elements to be indexed so")
-    return np.ravel_multi_index(tuple(coords), shape)
-
-
-_MOST = int(np.iinfo(np.intp).max)
 
 
 # -- masks and take ---------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.vectorised import Code, function_of, is_word
+from finch_array.vectorised import Code, function_of
+from finch_array.wide_numbers import is_word
 from finch_core.interface.signatures import TensorSignature
 from finch_core.ir.dtypes import type_of
 from finch_core.ir.expressions import Expr, Var
-from finch_core.records import define
 from finch_core.runtime import worth
 from finch_core.runtime.arguments import Number, array_argument
 from finch_core.runtime.kernel import Kernel
@@ -21,14 +21,6 @@ from finch_core.runtime.tensor_records import ADDRESS, cast, from_buffer
 
 PLAIN = "biufc"
 """The kinds of dtypes whose arrays have buffers, and whose numbers are machine words."""
-
-
-@define
-class Few:
-    """The function of NumPy for few values; ``done`` counts those that it has computed."""
-
-    code: Code
-    done: int = 0
 
 
 class Map:
@@ -40,7 +32,7 @@ class Map:
     def __init__(self, kernel: Kernel[..., Any], value: Callable[..., Expr]) -> None:
         self.kernel, self._value = kernel, value
         self._known: dict[Any, Any] = {}
-        self._few: dict[Any, Few | None] = {}
+        self._codes: dict[Any, Code | None] = {}
 
     def __call__(self, out: Any, values: Any, numbers: Sequence[Any]) -> None:
         """Set ``out``, a new array as long as ``values``. Raises what the kernel does."""
@@ -76,20 +68,18 @@ class Map:
     def _is_computed(self, key: Any, out: Any, values: Any, numbers: Sequence[Any]) -> bool:
         """Compute few values by NumPy; whether that was done."""
         try:
-            few = self._few[key]
+            code = self._codes[key]
         except KeyError:
-            names = [f"s{k}" for k in range(len(numbers))]
-            parts = [Var(name, type_of(x)) for name, x in zip(names, numbers, strict=True)]
-            code = function_of(self._value(Var("a", values.dtype), *parts), out.dtype)
-            few = self._few[key] = None if code is None else Few(code)
-        if few is None:
+            parts = [Var(f"s{k}", type_of(x)) for k, x in enumerate(numbers)]
+            value = self._value(Var("a", values.dtype), *parts)
+            code = self._codes[key] = function_of(value, out.dtype)
+        if code is None or not all(map(is_word, numbers)):
             return False
-        few.done += worth.CALL + len(values)
-        if few.done > worth.WORTH_OF_VALUES or not all(map(is_word, numbers)):
+        if not worth.are_few((self, key), len(values), worth.WORTH_OF_VALUES):
             return False
         given = {f"s{k}": x for k, x in enumerate(numbers)}
         with np.errstate(all="ignore"):
-            out[:] = few.code({"a": values, **given})
+            out[:] = code({"a": values, **given})
         return True
 
     def _remember(self, key: Any, out: Any, values: Any, passed: Sequence[Number]) -> None:

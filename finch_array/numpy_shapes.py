@@ -10,7 +10,6 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axis_of, shape_of
-from finch_array.elementwise import check_range
 from finch_array.indexing import getitem, take
 from finch_array.manipulation import (
     atleast_nd,
@@ -24,6 +23,7 @@ from finch_array.manipulation import (
 )
 from finch_array.operands import array_of, in_numpy
 from finch_array.searching import nonzero
+from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch
 
 # -- joining ----------------------------------------------------------------------------------

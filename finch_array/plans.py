@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import orders, programs, structures
+from finch_array.final_fills import Refill, final_fill, start_of
 from finch_array.operands import (
     NUMBERS,
     Stored,
@@ -27,7 +28,6 @@ from finch_core.interface.level import Format
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import BOOL, Type, concrete, type_of
 from finch_core.ir.expressions import FALSE, Access, Expr, Literal, Modified, Name, Var, alike
-from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Program
 from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
@@ -314,13 +314,6 @@ def _at_fill(request: Request, seen: _Operands, fill: Expr, dtype: Any) -> bool:
     return isinstance(fill, Literal) and start is not None and alike(fill.value, start)
 
 
-def start_of(request: Request, dtype: Any) -> Any:
-    """The value that a reduction begins with: the identity of its operator."""
-    if request.op is None or request.op.identity is None:
-        return None
-    return request.op.identity(dtype)
-
-
 def _permutation(indices: Sequence[str | None], loops: Sequence[str]) -> tuple[int, ...]:
     """The dimensions of an operand, as stored, in the order of the loops."""
     places = {name: k for k, name in enumerate(loops)}
@@ -369,7 +362,7 @@ def _complete(
         plan.shared = Kernel.of_program(several, Options(small=ALONG_DATA), quiet=True)
     plan.stored, plan.extended = own, extended
     plan.back = None if own == request.out else tuple(request.out.index(name) for name in own)
-    refill = _Refill(request, known.fill, dtype, own)
+    refill = Refill(request, known.fill, dtype, own)
     settled = isinstance(known.fill, Literal) and alike(known.fill.value, start)
     plan.refill = refill if request.op is not None and full and not settled else None
     plan.varies = refill if request.op is not None and not full and not at_fill else None
@@ -461,55 +454,6 @@ def _levels_along(name: str, seen: _Operands) -> list[Format]:
         if levels is not None and name in indices:
             found.append(levels[indices.index(name)])
     return found
-
-
-def final_fill(
-    request: Request, fill: Expr, sizes: Mapping[str, int], dtype: np.dtype[Any], own: Sequence[str]
-) -> Any:
-    """The fill of the result: that of the value, reduced as often as there are elements."""
-    count = math.prod(n for name, n in sizes.items() if name not in own)
-    return fill_of_several(request, fill, count, dtype)
-
-
-def fill_of_several(request: Request, fill: Expr, count: int, dtype: np.dtype[Any]) -> Any:
-    """The fill of a result whose elements are each of ``count`` values, which have this fill; 0
-    where that is not known, since all elements are then stored."""
-    if not isinstance(fill, Literal):
-        return cast_value(0, dtype)
-    value = cast_value(fill.value, dtype)
-    return value if request.op is None else repeated(request, value, count, dtype)
-
-
-def repeated(request: Request, value: Any, count: int, dtype: np.dtype[Any]) -> Any:
-    """``value`` reduced ``count`` times by the operator of the request."""
-    op, start = request.op, start_of(request, dtype)
-    assert op is not None
-    if count == 0 or alike(value, start):
-        return start
-    if op.idempotent:
-        return value
-    with np.errstate(all="ignore"):
-        if op.repeated is not None:
-            if dtype.kind in "iu":  # of 64 bits, which wrap to those of fewer
-                wide = np.dtype(f"{dtype.kind}8")
-                found = op.repeated.evaluate(cast_value(value, wide), cast_value(count, wide))
-                return cast_value(found, dtype)
-            number = np.dtype(np.int64 if dtype.kind == "m" else dtype).type(count)
-            return cast_value(op.repeated.evaluate(value, number), dtype)
-    return start
-
-
-@frozen(eq=False)
-class _Refill:
-    """The fill of a reduction, which may depend on the number of elements that are reduced."""
-
-    request: Request
-    fill: Expr
-    dtype: np.dtype[Any]
-    own: tuple[str, ...]
-
-    def __call__(self, sizes: Mapping[str, int]) -> Any:
-        return final_fill(self.request, self.fill, sizes, self.dtype, self.own)
 
 
 __all__ = ["Plan", "make", "sizes_of"]

@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from finch_array import structures
-from finch_array.alignment import Aligned, Entries, joined, keys_of, united
+from finch_array.alignment import Aligned, Entries, joined, united
 from finch_array.leaves import differs
 from finch_array.listed import dense_above_lists, listed
-from finch_array.operands import stored
-from finch_array.vectorised import PLAIN, Code, function_of, is_word
+from finch_array.operands import is_dense, stored
+from finch_array.sorted_coordinates import MOST_PLACES, keys_of
+from finch_array.vectorised import EXACT_DTYPES, Code, function_of
+from finch_array.wide_numbers import is_word
 from finch_core.interface.level import Format
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import FALSE, TRUE, Access, Expr, Literal, Name, Var, alike
@@ -31,13 +33,12 @@ from finch_core.ir.program import Stored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, field, frozen
 from finch_core.runtime import worth
-from finch_core.runtime.lists import coordinates_of_lists, is_dense
+from finch_core.runtime.lists import coordinates_of_lists
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.wrapping import WrapperTensor
 
 SPARSE = 3
 """More sparse operands than these have too many groups."""
-_PLACES = int(np.iinfo(np.intp).max)
 
 
 @frozen(eq=False)
@@ -59,7 +60,7 @@ class Fold:
         return exact or (self.loops[-1] in self.own and (not shared or self.loops[0] in self.own))
 
     def __call__(self, totals: Any, keys: Any, values: Any) -> None:
-        """Combine each value with the total at its key; those with a key have no other value."""
+        """Combine each value with the total at its key, which is ``start`` before."""
         ufunc = _IN_TURN.get(self.op)
         if ufunc is not None:
             ufunc.at(totals, keys, values)
@@ -93,7 +94,7 @@ class Pointwise:
     dimensions as they are stored, None for one of which one index is read, and ``leaves`` what is
     known of each array. There are values at the indices ``loops``, of which ``fold`` makes the
     result, in this ``format``, of lists, or dense; ``sieved``: values that equal its fill are left
-    out. ``done`` counts the elements that calls have taken.
+    out. The elements that calls take are counted by ``worth``.
     """
 
     value: Expr
@@ -104,7 +105,6 @@ class Pointwise:
     fold: Fold | None
     format: Format
     sieved: bool
-    done: int = 0
     groups: Sequence[Code | None] | None = field(default=None)
 
     def __call__(
@@ -115,13 +115,13 @@ class Pointwise:
         that is ``shared`` by several cores or not; None where a kernel is worth it, or NumPy cannot
         do it."""
         shape = [sizes[i] for i in self.loops]
-        if self.done > worth.WORTH_OF_VALUES or math.prod(shape) > _PLACES:
+        if math.prod(shape) > MOST_PLACES:
             return None
         if self.fold is not None and not self.fold.is_exact(shared):
             return None
         values = {name: operands[int(name[1:])] for name in self.numbers}
         sources = {int(name[1:]): stored(operands[int(name[1:])]).source for name in self.leaves}
-        dense = {k: _array(source) for k, source in sources.items() if is_dense(source)}
+        dense = {k: source.to_numpy() for k, source in sources.items() if is_dense(source)}
         sparse = [k for k in sources if k not in dense]
         found = [self._entries(k, sources[k]) for k in sparse]
         if None in found or len(sparse) > SPARSE or not all(map(is_word, values.values())):
@@ -131,8 +131,7 @@ class Pointwise:
             return None
         entries = [own for own in found if own is not None]
         count = sum([len(own.values) for own in entries])
-        self.done += worth.CALL + (count if lists or self.fold else math.prod(shape))
-        if self.done > worth.WORTH_OF_VALUES:
+        if not self._are_few(count if lists or self.fold is not None else math.prod(shape)):
             return None
         if self.groups is None:
             self.groups = self._made(sparse)
@@ -149,7 +148,7 @@ class Pointwise:
         if lists:
             return listed(self.format, shape, list(place.values()), result, in_order=True)
         out = self._of_dense(blank(), values, dense)
-        _array(out)[tuple(place.values())] = result
+        out.to_numpy()[tuple(place.values())] = result
         return out
 
     def _entries(self, k: int, source: Any) -> Entries | None:
@@ -171,11 +170,12 @@ class Pointwise:
             all(code is None for number, code in enumerate(self.groups) if not number >> n & 1)
             for n in range(len(operands))
         ]
-        most = worth.WORTH_OF_VALUES - self.done
-        found = joined(self.loops, sizes, operands, deciding, most)
-        if found is not None:
-            self.done += len(found.group)
-        return found
+        found = joined(self.loops, sizes, operands, deciding, worth.WORTH_OF_VALUES)
+        return found if found is not None and self._are_few(len(found.group)) else None
+
+    def _are_few(self, count: int) -> bool:
+        """Whether calls have taken few elements, so many more too."""
+        return worth.are_few(self, count, worth.WORTH_OF_VALUES)
 
     def _made(self, sparse: Sequence[int]) -> Sequence[Code | None]:
         """The function of each group: of the operands ``sparse``, those whose bits its number has
@@ -215,7 +215,7 @@ class Pointwise:
         assert self.groups is not None
         code = self.groups[0]
         if code is None:
-            _array(out).fill(self.format.fill_value)
+            out.to_numpy().fill(self.format.fill_value)
             return out
         known = dict(values)
         for k, array in dense.items():
@@ -225,7 +225,7 @@ class Pointwise:
             spread = [slice(None) if i in names else None for i in self.loops]
             known[f"a{k}"] = array[tuple(rest)].transpose(order)[tuple(spread)]
         with np.errstate(all="ignore"):
-            _array(out)[...] = code(known)
+            out.to_numpy()[...] = code(known)
         return out
 
     def _of_sparse(
@@ -238,9 +238,8 @@ class Pointwise:
             known[f"a{k}"] = array[tuple([0 if i is None else place[i] for i in self.indices[k]])]
         for k, own in zip(sparse, aligned.values, strict=True):
             known[f"a{k}"] = own
-        count = len(next(iter(place.values())))
-        result, kept = self._evaluated(known, aligned.group, count)
-        if kept is not None:
+        result, kept = self._evaluated(known, aligned.group)
+        if not kept.all():
             result, place = result[kept], {i: c[kept] for i, c in place.items()}
         return result, place
 
@@ -250,10 +249,10 @@ class Pointwise:
     ) -> Tensor:  # fmt: skip
         """The result of a reduction."""
         shape = tuple([sizes[i] for i in fold.own])
-        keys = keys_of([place[i] for i in fold.own], shape)
+        keys = keys_of(shape, [place[i] for i in fold.own])
         if dense_above_lists(self.format) is None:
             out = blank()
-            totals = out.arrays[0][: math.prod(shape)]
+            totals = out.to_numpy().reshape(-1)
             totals.fill(fold.start)
             fold(totals, keys, values)
             return out
@@ -263,33 +262,21 @@ class Pointwise:
         coords = list(np.unravel_index(found, shape)) if len(shape) > 1 else [found]
         return listed(self.format, shape, coords, totals, in_order=True)
 
-    def _evaluated(self, values: dict[str, Any], group: Any, count: int) -> tuple[Any, Any]:
-        """The value of each element, and which of them are stored (None: all)."""
+    def _evaluated(self, values: dict[str, Any], group: Any) -> tuple[Any, Any]:
+        """The value of each element, and which of them are stored."""
         assert self.groups is not None
-        result = np.empty(count, self.format.dtype)
-        kept = None
-        present = [1] if group is None else np.flatnonzero(np.bincount(group)).tolist()
-        with np.errstate(all="ignore"):
-            for number in present:
-                code = self.groups[number]
-                if len(present) == 1:
-                    here: Any = slice(None)
-                    known = values
-                else:
-                    (here,) = (group == number).nonzero()
-                    known = {
-                        k: x[here] if x.__class__ is np.ndarray and x.ndim else x
-                        for k, x in values.items()
-                    }
-                if code is not None:
-                    result[here] = code(known)
-                else:
-                    kept = np.ones(count, bool) if kept is None else kept
-                    kept[here] = False
+        result = np.zeros(len(group), self.format.dtype)
+        for number, code in enumerate(self.groups):
+            (here,) = (group == number).nonzero()
+            if code is None or not len(here):
+                continue
+            known = {k: x[here] if np.ndim(x) else x for k, x in values.items()}
+            with np.errstate(all="ignore"):
+                result[here] = code(known)
+        kept = np.array([code is not None for code in self.groups])[group]
         if self.sieved and self.fold is None:
-            stored_ = differs(result, self.format.fill_value)
-            kept = stored_ if kept is None else kept & stored_
-        return result, None if kept is None or kept.all() else kept
+            kept &= differs(result, self.format.fill_value)
+        return result, kept
 
 
 def pointwise_of(
@@ -304,7 +291,7 @@ def pointwise_of(
     dense = set(layouts) == {"dense"} and leaf == "values"
     if not dense and dense_above_lists(format) is None:
         return None
-    if any(dtype.char not in PLAIN for dtype in dtypes) or not (
+    if any(dtype.char not in EXACT_DTYPES for dtype in dtypes) or not (
         fold is None or fold.is_exact(False)
     ):
         return None
@@ -312,11 +299,6 @@ def pointwise_of(
     if any(names.count(i) > 1 for names in indices for i in names if i is not None):  # diagonals
         return None
     return Pointwise(value, indices, leaves, numbers, loops, fold, format, sieved)
-
-
-def _array(source: Any) -> Any:
-    """The elements of a dense tensor, its own memory."""
-    return source.arrays[0][: math.prod(source.shape)].reshape(source.shape)
 
 
 def _is_alike(value: Expr, fill: Literal) -> bool:

@@ -22,7 +22,7 @@ from finch_array.fibers import (
     top_of_fibers,
 )
 from finch_array.functions import FUNCTIONS
-from finch_array.indexing import keys_of, true_places, view_of
+from finch_array.indexing import true_places, view_of
 from finch_array.joining import has_structure
 from finch_array.leaves import maker
 from finch_array.manipulation import broadcast_to, check_size, concat, expand_dims, reshape
@@ -31,7 +31,7 @@ from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
 from finch_array.run import SPARE, as_seen, coordinates, materialised, sorted_tensor
 from finch_array.runs import has_runs, runs_of
-from finch_array.sorted_coordinates import FEW
+from finch_array.sorted_coordinates import FEW, keys_of
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.tensor import Tensor
 

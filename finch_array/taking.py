@@ -20,7 +20,7 @@ from finch_array.operands import MOST, array_of, entries, kinds_of, levels_of, s
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
 from finch_array.run import as_seen, coordinates, materialised
-from finch_array.sorted_coordinates import FEW, sorting_order
+from finch_array.sorted_coordinates import FEW, matches, matches_in_order, sorting_order
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change
@@ -201,27 +201,6 @@ def _scattering(ndim: int, format: Format, length: int) -> Plan:
     return plan_of(program, (*outer, last), format, ("n", "m"), shared=True)
 
 
-def matches(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
-    """All pairs of equal elements, which are below ``stop``: their positions in ``own`` and in
-    ``sought``."""
-    order = sought.argsort(kind="stable")
-    entry, place = matches_in_order(sought[order], own, stop)[::-1]
-    return entry, order[place]
-
-
-def matches_in_order(own: Any, sought: Any, stop: int) -> tuple[Any, Any]:
-    """The same, of elements ``own`` that are sorted, in the order of ``sought``."""
-    if len(sought) > FEW and stop <= 2 * (len(own) + len(sought)):  # counting costs less
-        counts = np.bincount(own, minlength=stop)
-        first, count = (np.add.accumulate(counts) - counts)[sought], counts[sought]
-    else:
-        first = own.searchsorted(sought)
-        count = own.searchsorted(sought, "right") - first
-    place = np.arange(len(sought)).repeat(count)
-    first -= np.add.accumulate(count) - count
-    return first.repeat(count) + np.arange(len(place)), place
-
-
 def elements(array: Any, indices: Sequence[Any]) -> Any:
     """The elements of an array at coordinates within bounds, one vector of them for each
     dimension: a NumPy array."""
@@ -325,4 +304,4 @@ def _stored_kinds(array: Any) -> tuple[list[Structure], list[list[Format]]]:
     return [kinds[axis] for axis in found.axes], levels or [[] for _ in kinds]
 
 
-__all__ = ["diagonal", "elements", "matches", "matches_in_order", "repeated", "taken"]
+__all__ = ["diagonal", "elements", "repeated", "taken"]

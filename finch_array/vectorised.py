@@ -22,7 +22,7 @@ from finch_core.ir.typing import typed
 Values = Mapping[str, Any]
 """An array, or a number, for each variable."""
 Code = Callable[[Values], Any]
-PLAIN = frozenset("?bhilqBHILQfdFD")
+EXACT_DTYPES = frozenset("?bhilqBHILQfdFD")
 """The dtypes in which NumPy computes as kernels do: half precision is not one of them."""
 
 
@@ -49,14 +49,6 @@ def function_of(value: Expr, dtype: np.dtype[Any]) -> Code | None:
     return evaluate
 
 
-def is_word(number: Any) -> bool:
-    """Whether a number is no plain integer beyond 64 bits, which kernels refuse."""
-    return type(number) is not int or _WORD.min <= number <= _WORD.max
-
-
-_WORD = np.iinfo(np.int64)
-
-
 def _step(statement: Statement) -> tuple[str, Code] | None:
     if not isinstance(statement, Let):
         return None
@@ -65,7 +57,7 @@ def _step(statement: Statement) -> tuple[str, Code] | None:
 
 
 def _code(expr: Expr) -> Code | None:
-    if concrete(expr.dtype).char not in PLAIN:
+    if concrete(expr.dtype).char not in EXACT_DTYPES:
         return None
     if isinstance(expr, Literal):
         number = cast_value(expr.value, concrete(expr.type))
@@ -145,4 +137,4 @@ _EXACT: dict[Operator, tuple[Callable[..., Any], str]] = {
 give the same bits."""
 
 
-__all__ = ["PLAIN", "Code", "function_of", "is_word"]
+__all__ = ["EXACT_DTYPES", "Code", "function_of"]

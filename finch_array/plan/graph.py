@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from finch_array import structures
+from finch_array.final_fills import fill_of_several
 from finch_array.operands import NUMBERS, kinds_of, told
-from finch_array.plans import fill_of_several
 from finch_array.requests import Dtype, Request
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import concrete, type_of

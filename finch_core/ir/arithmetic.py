@@ -27,7 +27,7 @@ ExprLike = "Expr | int | float | complex | bool | np.generic"
 class Expr:
     """A scalar expression: ``dtype`` is its type, ``children`` its operands."""
 
-    __slots__ = tuple("_defined _dtype _indices _names _simple _slots".split())
+    __slots__ = tuple("_defined _dtype _indices _names _simple _slots _written".split())
     """What was found of it (``ir/kept.py``)."""
 
     @property
@@ -367,17 +367,22 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     return Literal(value, result, _remains_fill(args, value, result))
 
 
-def number_of(expr: Expr, known: dict[int, Expr]) -> Expr:
-    """The number that an expression of written integers alone is, exactly; another expression is
-    itself. ``known`` are those of expressions by ``id``."""
-    if not isinstance(expr, Call):
+@kept("_written")
+def _is_written(expr: Expr) -> bool:
+    """Whether an expression is made of integers as written alone."""
+    if isinstance(expr, Literal):
+        return expr.type is int
+    return isinstance(expr, Call) and all(map(_is_written, expr.args))
+
+
+def number_of(expr: Expr) -> Expr:
+    """The number that an expression of integers as written alone is, exactly; another expression is
+    itself."""
+    if not isinstance(expr, Call) or not _is_written(expr):
         return expr
-    found = known.get(id(expr))
-    if found is None:
-        args = [number_of(arg, known) for arg in expr.args]
-        written = all(isinstance(arg, Literal) and arg.type is int for arg in args)
-        found = known[id(expr)] = call(expr.op, *args) if written else expr
-    return found
+    args = [number_of(arg) for arg in expr.args]
+    whole = all(isinstance(arg, Literal) and arg.type is int for arg in args)
+    return call(expr.op, *args) if whole else expr
 
 
 def _plain(op: Operator, args: tuple[Literal, ...]) -> Literal | None:

@@ -98,7 +98,7 @@ class Emitter:
         if isinstance(node, Cast):
             return self.cast(self.emit(node.value), node.type)
         assert isinstance(node, Call)
-        number = number_of(node, {})  # which is exact, where operators may wrap
+        number = number_of(node)  # which is exact, where operators may wrap
         if isinstance(number, Literal) and number.type is int:
             return self.emit(number)
         return self.call(node)

@@ -60,15 +60,17 @@ def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
     return -most, most
 
 
-def require_word(expr: Expr, what: str, span: Span | None) -> None:
+def require_word(expr: Expr, what: str, span: Span | None, hint: str = "") -> None:
     """Refuse a number as written that int64 does not hold, where an index, a size or a variable is
     one: it would wrap to another number. ``what`` it is begins the message."""
-    number = number_of(expr, {})
+    number = number_of(expr)
     if isinstance(number, Literal) and number.type is int:
         low, high = _ends(np.dtype(np.int64))
         if not low <= number.value <= high:
             raise FormatError(
-                f"{what} {shortened(number.value)}, which does not fit in int64", span=span
+                f"{what} {shortened(number.value)}, which does not fit in int64",
+                span=span,
+                hint=hint,
             )
 
 
@@ -114,6 +116,6 @@ def store_hint(name: str, mine: Any, result: Any, beyond: bool) -> str:
 
 
 __all__ = [
-    "fits", "is_beyond", "number_of", "require_computed", "require_held", "require_word",
+    "fits", "is_beyond", "require_computed", "require_held", "require_word",
     "shortened", "store_hint",
 ]  # fmt: skip

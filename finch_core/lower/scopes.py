@@ -27,6 +27,7 @@ from finch_core.interface.dense_format import dense_format
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
+from finch_core.ir.arithmetic import number_of
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP, as_number, concrete, is_tuple
 from finch_core.ir.expressions import (
@@ -64,7 +65,6 @@ from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.held_numbers import (
     fits,
     is_beyond,
-    number_of,
     require_computed,
     require_held,
     require_word,
@@ -113,7 +113,12 @@ class _Scopes:
             return evolve(stmt, index=index, extent=extent, body=body, step=step)
         if isinstance(stmt, Define):
             value = self.expr(stmt.value, scope, stmt.span)
-            require_word(value, f"{stmt.name.name} is", stmt.span)
+            require_word(
+                value,
+                f"{stmt.name.name} is",
+                stmt.span,
+                "write a float, or np.uint64(n) up to 2**64 - 1",
+            )
             name = Name(self.names.fresh(stmt.name.name), self.type_of(value, stmt.span))
             body = self.stmt(stmt.body, {**scope, stmt.name.name: name})
             return Define(name, value, body, span=stmt.span)
@@ -186,7 +191,7 @@ class _Scopes:
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
         if stmt.op in (prim.and_value, prim.or_value):
             return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
-        value = number_of(value, {})
+        value = number_of(value)
         if stmt.op is not None and isinstance(value, Literal):
             require_held(stmt.op, (target, value), stmt.span)
         try:
@@ -344,7 +349,6 @@ class _Scopes:
 
     def type_of(self, expr: Expr, span: Span | None) -> Any:
         """The type of an expression; refused if an operator is not defined on its operands."""
-        numbers: dict[int, Expr] = {}
         for node in expr.walk():
             if isinstance(node, Call):
                 try:
@@ -354,8 +358,8 @@ class _Scopes:
                     raise
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
-                if number_of(node, numbers) is node:
-                    args = tuple([number_of(arg, numbers) for arg in node.args])
+                if number_of(node) is node:
+                    args = tuple([number_of(arg) for arg in node.args])
                     require_held(node.op, args, span)
                 require_computed(node, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""

@@ -92,6 +92,8 @@ def operand(rng: np.random.Generator, shape: tuple[int, ...], sizes: Any = SIZES
             return fa.asarray(values(rng, shape, dtype, fill))
     elif draw < 0.4:
         whole = in_lists(rng, tuple(2 * n + 1 for n in shape), dtype, fill)
+        if rng.random() < 0.2:
+            whole = fa.asarray(whole.to_numpy())
         if rng.random() < 0.5:
             return protocolize(
                 window(whole, *[(1, n + 1) for n in shape]), *["walk" for _ in shape]

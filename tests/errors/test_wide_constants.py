@@ -83,7 +83,11 @@ def factor(y):
         (least, f"{2**64 + 2} does not fit in int64, in which 'max' computes here", FLOAT),
         (variable, f"{2**64} does not fit in int64, in which '*' computes here", FLOAT),
         (counter, f"{2**64} does not fit in int64, in which '+' computes here", FLOAT),
-        (name, f"k is {2**64}, which does not fit in int64", ""),
+        (
+            name,
+            f"k is {2**64}, which does not fit in int64",
+            "write a float, or np.uint64(n) up to 2**64 - 1",
+        ),
         (power, "2**100000 has more than 8192 bits", "write a float"),
         (
             factor,
