@@ -17,7 +17,6 @@ from finch_array import taking
 from finch_array.axes import axis_of
 from finch_array.indices import APART, Parts, checked_item, parts_of, without_flags
 from finch_array.joining import has_structure, moves_in_pieces
-from finch_array.leaves import differs
 from finch_array.operands import array_of, entries, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
@@ -46,9 +45,13 @@ def getitem(x: Any, index: Any) -> Any:
         found = _of_dense(array.to_numpy(), index)
         return found if isinstance(found, np.generic) else array_of(np.array(found))
     shape = array.shape
-    vector = index.__class__ is np.ndarray and index.ndim == 1 and index.dtype.kind == "i"
-    if vector and (not has_structure(array) or moves_in_pieces(array)):
-        return taking.taken(array, checked_item(index, shape[0], 0), 0)
+    place = _vector_place(index, len(shape))
+    if place is not None and (not has_structure(array) or moves_in_pieces(array)):
+        vector = index[place] if index.__class__ is tuple else index
+        return taking.taken(array, checked_item(vector, shape[place], place), place)
+    vectors = _vectors(index, shape)
+    if vectors is not None and _is_looked_up(array):
+        return taking.listed_elements(array, vectors)
     items = _plain_items(index, shape)
     if items is not None:
         if array.__class__ is Tensor:
@@ -63,6 +66,32 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 _WHOLE = slice(None)
+
+
+def _vector_place(index: Any, ndim: int) -> int | None:
+    """The dimension that a vector of integers indexes, where all others are taken whole."""
+    given = index if index.__class__ is tuple else (index,)
+    found = None
+    for k, x in enumerate(given):
+        if x.__class__ is np.ndarray:
+            if found is not None or x.ndim != 1 or x.dtype.kind != "i":
+                return None
+            found = k
+        elif x.__class__ is not slice or x != _WHOLE:
+            return None
+    return found if len(given) <= ndim else None
+
+
+def _vectors(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
+    """Vectors of integers of one length for all dimensions, two or more, if an index is that."""
+    if index.__class__ is not tuple or len(index) != len(shape) or len(shape) < 2:
+        return None
+    for x in index:
+        if x.__class__ is not np.ndarray or x.ndim != 1 or x.dtype.kind != "i":
+            return None
+        if len(x) != len(index[0]):
+            return None
+    return [checked_item(x, n, k) for k, (x, n) in enumerate(zip(index, shape, strict=True))]
 
 
 def _plain_items(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...] | None:
@@ -240,7 +269,7 @@ def _advanced(array: Any, parts: Parts) -> Any:
         return found
     scattered = all(x.__class__ is not slice for x in parts.items)
     if has_gaps(array) and not (structured and scattered):
-        if scattered and not parts.new and not _are_few(array):
+        if scattered and not parts.new and _is_looked_up(array):
             return _looked_up(array, parts)
         return _chosen(array, parts)
     grids, shape = positions(parts, array.shape)
@@ -252,15 +281,21 @@ def _are_few(array: Any) -> bool:
     return are_few(("elements", array.signature), entries(array)) or not compiles()
 
 
+def _is_looked_up(array: Any) -> bool:
+    """Whether single elements become a list of those that an array stores, each looked up in a
+    level."""
+    return has_gaps(array) and not moves_in_pieces(array) and not _are_few(array)
+
+
 def _looked_up(array: Any, parts: Parts) -> Any:
     """Single elements, each looked up in a level: where the array stores many."""
     shape, sought = _sought(parts.items)
-    values = taking.elements(array, sought) if len(sought[0]) else np.zeros(0, array.dtype)
-    (kept,) = differs(values, array.fill_value).nonzero()
-    coords = list(np.unravel_index(kept, shape)) if len(shape) > 1 else [kept]
-    return sorted_tensor(
-        shape, coords, values[kept], array.fill_value, of=(array,), in_order=True
-    )  # fmt: skip
+    found = taking.listed_elements(array, sought)
+    if len(shape) == 1:
+        return found
+    _, (places,), values = coordinates(found)
+    coords = np.unravel_index(places, shape)
+    return sorted_tensor(shape, coords, values, array.fill_value, of=(array,), in_order=True)
 
 
 def _is_open_mesh(parts: Parts) -> bool:

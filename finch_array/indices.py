@@ -159,6 +159,10 @@ def checked_item(x: Any, n: int, k: int) -> Any:
     if isinstance(x, int):
         least = greatest = x
     elif x.size:
+        if x.dtype == np.intp:
+            unsigned = x.view(np.uintp)  # in which negative ones are the greatest
+            if unsigned.flat[unsigned.argmax()] < n:
+                return x
         least, greatest = x.flat[x.argmin()], x.flat[x.argmax()]
     else:
         return x.astype(np.intp)

@@ -322,7 +322,8 @@ def _plan(
     whole = Sequential((Declare("out", Literal(np.asarray(fill, dtype)[()], dtype)), body))
     params = ("out", *[f"a{k}" for k in range(len(sources))], *numbers)
     program = Program("concat", params, whole, (), ("out",))
-    return plan_of(program, loops, format, tuple(numbers), shared=points and at > 0)
+    several = programs.on_several_cores(program) if points and at > 0 else None
+    return plan_of(program, loops, format, tuple(numbers), several)
 
 
 def _in_one_nest(stores: Sequence[Stmt], loops: Sequence[str], at: int) -> Stmt:

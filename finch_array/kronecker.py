@@ -179,4 +179,4 @@ def _kron_plan(names: Indices, format: Format, numbers: Indices, length: int) ->
     )
     whole = Sequential((Declare("out", fill), body))
     program = Program("kron", ("out", "a", "b", *numbers), whole, (work,), ("out",))
-    return plan_of(program, names, format, numbers, shared=True)
+    return plan_of(program, names, format, numbers, programs.on_several_cores(program))

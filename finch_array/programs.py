@@ -116,13 +116,14 @@ def access(name: str, indices: Sequence[str | None]) -> Access:
 def on_several_cores(program: Program) -> Program:
     """The program with its outermost loops as parallel loops. The compiler refuses those whose
     turns depend on each other (``RaceError``)."""
-    return evolve(program, body=_outermost_parallel(program.body))
+    return evolve(program, body=parallel(program.body))
 
 
-def _outermost_parallel(stmt: Stmt) -> Stmt:
+def parallel(stmt: Stmt) -> Stmt:
+    """The statement with its outermost loops as parallel loops."""
     if isinstance(stmt, Loop):
         return evolve(stmt, parallel=True)
-    return stmt.rebuild(stmt.exprs, tuple(map(_outermost_parallel, stmt.bodies)))
+    return stmt.rebuild(stmt.exprs, tuple(map(parallel, stmt.bodies)))
 
 
 def _out(writing: Writing) -> Access:
@@ -212,6 +213,6 @@ def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
 
 
 __all__ = [
-    "ROOM", "Writing", "access", "dense_workspace", "differs", "on_several_cores", "program_of",
-    "total_format", "workspace_format",
+    "ROOM", "Writing", "access", "dense_workspace", "differs", "on_several_cores", "parallel",
+    "program_of", "total_format", "workspace_format",
 ]  # fmt: skip

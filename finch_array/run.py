@@ -301,11 +301,17 @@ def coordinates(array: Any, shared: bool = False) -> tuple[tuple[int, ...], list
 
 
 def materialised(array: Any) -> Tensor:
-    """A tensor of its own with the values of a wrapper."""
+    """A tensor of its own with the values of a wrapper, in the order of its dimensions."""
     names = letters(array.ndim)
-    return run(  # type: ignore[no-any-return]
+    copy = run(
         ("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array]
     )
+    found = stored(copy)
+    if found.axes == _IN_ORDER[array.ndim]:
+        return found.source  # type: ignore[no-any-return]
+    if is_dense(copy):
+        return Tensor(found.source.format, copy.to_numpy())
+    return reordered(found.source, [found.axes.index(k) for k in range(array.ndim)])
 
 
 def sorted_tensor(

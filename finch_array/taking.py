@@ -16,17 +16,17 @@ import numpy as np
 from finch_array import programs, structures
 from finch_array.joining import LARGE, has_structure, is_deep
 from finch_array.listed import dense_above_lists, listed
-from finch_array.operands import MOST, array_of, entries, kinds_of, levels_of, stored
+from finch_array.operands import MOST, entries, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
 from finch_array.run import as_seen, coordinates, materialised
-from finch_array.sorted_coordinates import FEW, matches, matches_in_order, sorting_order
+from finch_array.sorted_coordinates import FEW, matches, matches_in_order
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change
 from finch_core.interface.structure import Structure
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Name
 from finch_core.ir.program import (
     Declare,
     Extent,
@@ -37,12 +37,14 @@ from finch_core.ir.program import (
     Sieve,
     Stmt,
     Update,
+    While,
 )
 from finch_core.ir.program import Stored as IsStored
 from finch_core.records import evolve
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
+from finch_levels import Dense, Element
 
 _plans: dict[Any, Plan] = {}
 
@@ -58,6 +60,7 @@ def taken(array: Any, indices: Any, place: int) -> Any:
     source, axes, at, points = _seen(array, place)
     shape = (*source.shape[:at], len(vector), *source.shape[at + 1 :])
     key = ("taken", at, source.signature)
+    call = Known(called, (0, 1), axes) if called is not None else None
     if points:
         format, dense = _format_of(key, source, at)
         if dense is not None and (
@@ -65,7 +68,7 @@ def taken(array: Any, indices: Any, place: int) -> Any:
         ):
             return as_seen(_taken_by_coordinates(source, vector, at, shape, format), axes)
         if at == source.ndim - 1 and _is_scattered(source, at):
-            return as_seen(_scattered(key, source, vector, shape), axes)
+            return as_seen(_scattered(key, source, chosen, shape, call), axes)
     sizes = dict(zip(letters(array.ndim), shape, strict=True))
 
     def make(through: Callable[[Format], Format]) -> Plan:
@@ -75,7 +78,6 @@ def taken(array: Any, indices: Any, place: int) -> Any:
         format = through(_format_of(key, source, at)[0])
         return _plan("taken", own, names, format, sieved=not points)
 
-    call = Known(called, (0, 1), axes) if called is not None else None
     return as_seen(result_of(key, make, sizes, shape, [source, chosen], call), axes)
 
 
@@ -160,65 +162,114 @@ def _taken_by_coordinates(
     return listed(format, shape, coords, values[entry], in_order=at == 0)
 
 
-def _scattered(key: Any, source: Tensor, vector: Any, shape: tuple[int, ...]) -> Any:
+def _scattered(
+    key: Any, source: Tensor, chosen: Tensor, shape: tuple[int, ...], call: Known | None
+) -> Any:
     """The subarrays along the last dimension: each stored element goes to all places where it is
     wanted, in a workspace that holds one fiber."""
-    length = source.shape[-1]
-    first = np.zeros(length + 1, np.intp)
-    np.add.accumulate(np.bincount(vector, minlength=length), out=first[1:])
-    order = sorting_order(vector, length)
-    long = len(vector) > programs.ROOM
+    numbers = {"n": shape[-1], "m": source.shape[-1]}
+    long = shape[-1] > programs.ROOM
+    index = np.dtype(np.int32 if max(numbers.values()) < MOST_NARROW else np.int64)
 
     def make(through: Callable[[Format], Format]) -> Plan:
         format = through(_format_of(key, source, source.ndim - 1)[0])
-        return _scattering(source.ndim, format, len(vector))
+        return _scattering(source.ndim, format, shape[-1], index)
 
-    sizes = dict(zip(letters(source.ndim), shape, strict=True)) | {"n": shape[-1], "m": length}
-    return result_of((key, long), make, sizes, shape, [source, array_of(first), array_of(order)])
+    sizes = dict(zip(letters(source.ndim), shape, strict=True)) | numbers
+    return result_of((key, long, index), make, sizes, shape, [source, chosen], call)
 
 
-def _scattering(ndim: int, format: Format, length: int) -> Plan:
+MOST_NARROW = int(np.iinfo(np.int32).max)
+
+
+def _scattering(ndim: int, format: Format, length: int, index: np.dtype[Any]) -> Plan:
+    """The places where each index is wanted are a linked list: ``head[j]`` is the last one, and
+    ``before[k]`` the one before ``k``; -1 where there is none."""
     *outer, last = letters(ndim)
     leaf = structures.leaf_for(format.fill_value, format.dtype)
-    work, fill = programs.WORKSPACE, Literal(format.fill_value, format.dtype)
-    index, turn, above = Index("j"), Index("p"), tuple(map(Index, outer))
-    value = Access("a", (*above, index))
-    write = Update(Access(work, (Access("order", (turn,)),)), None, value)
-    ends = [Access("first", (e,)) for e in (index, Call(prim.add, (index, Literal(1, int))))]
-    spread: Stmt = Sieve(IsStored(value), Loop(turn, Extent(ends[0], ends[1]), write))
-    store = Update(programs.access("out", (*outer, last)), None, programs.access(work, (last,)))
-    body: Stmt = Sequential((
+    fill, none = Literal(format.fill_value, format.dtype), Literal(index.type(-1), index)
+    work, at = programs.WORKSPACE, Index("j")
+    value, head = Access("a", (*map(Index, outer), at)), Access("head", (at,))
+    place, turn = Access("p", ()), Index("k")
+    wanted = Access("head", (Access("indices", (turn,)),))
+    link = Sequential((
+        Update(Access("before", (turn,)), None, wanted),
+        Update(wanted, None, Cast(turn, index)),
+    ))  # fmt: skip
+    follow = Sequential((
+        Update(Access(work, (place,)), None, value),
+        Update(place, None, Access("before", (place,))),
+    ))  # fmt: skip
+    spread = Sequential((
+        Declare("p", none),
+        Update(place, None, head),
+        While(Call(prim.ge, (place, Literal(0, int))), follow),
+    ))  # fmt: skip
+    row: Stmt = Sequential((
         Declare(work, fill),
-        Loop(index, Extent(Literal(0, int), Name("m")), spread),
-        Loop(Index(last), None, store),
+        Loop(at, Extent(Literal(0, int), Name("m")), Sieve(IsStored(value), spread)),
+        Loop(Index(last), None, Update(programs.access("out", (*outer, last)), None,
+                                       programs.access(work, (last,)))),
     ))  # fmt: skip
     for name in reversed(outer):
-        body = Loop(Index(name), None, body)
-    program = Program(
-        "taken", ("out", "a", "first", "order", "n", "m"), Sequential((Declare("out", fill), body)),
-        (Local(work, programs.workspace_format([length], leaf), (Name("n"),)),), ("out",),
-    )  # fmt: skip
-    return plan_of(program, (*outer, last), format, ("n", "m"), shared=True)
+        row = Loop(Index(name), None, row)
+
+    def program(rows: Stmt) -> Program:
+        body = Sequential((
+            Declare("out", fill),
+            Declare("head", none),
+            Declare("before", none),
+            Loop(turn, Extent(Literal(0, int), Name("n")), link),
+            rows,
+        ))  # fmt: skip
+        locals_ = (
+            Local("head", Dense(Element(none.value)), (Name("m"),)),
+            Local("before", Dense(Element(none.value)), (Name("n"),)),
+            Local(work, programs.workspace_format([length], leaf), (Name("n"),)),
+            Local("p", programs.total_format(none.value, index)),
+        )
+        return Program("taken", ("out", "a", "indices", "n", "m"), body, locals_, ("out",))
+
+    several = program(programs.parallel(row))
+    return plan_of(program(row), (*outer, last), format, ("n", "m"), several)
 
 
 def elements(array: Any, indices: Sequence[Any]) -> Any:
     """The elements of an array at coordinates within bounds, one vector of them for each
     dimension: a NumPy array."""
+    leaf = structures.leaf_for(array.fill_value, array.dtype)
+    return _at("elements", array, indices, lambda: structures.dense_levels(1, leaf)).to_numpy()
+
+
+def listed_elements(array: Any, indices: Sequence[Any]) -> Any:
+    """The elements of an array at coordinates within bounds, one vector of them for each
+    dimension: a vector that stores those that are not the fill."""
+    return _at("listed elements", array, indices, lambda: _listed_format(array))
+
+
+def _listed_format(array: Any) -> Format:
+    """The format of vectors of single elements, with indices as narrow as those of an array."""
+    levels = [level for level in levels_of(stored(array).source) or () if level.layout != "dense"]
+    leaf = structures.leaf_for(array.fill_value, array.dtype)
+    return structures.nested([structures.LISTED], [levels[-1:]], leaf)
+
+
+def _at(name: str, array: Any, indices: Sequence[Any], format: Callable[[], Format]) -> Any:
+    count = len(indices[0])
+    vectors = [from_array(np.ascontiguousarray(index, np.intp), Tensor) for index in indices]
+    called = told(name, [array], count)
+    if called is not None and (result := again(called, [array, *vectors])) is not None:
+        return result
     found = stored(array)
-    key = ("elements", found.axes, found.source.signature, hub().generation)
-    plan = _plans.get(key)
-    if plan is None:
+
+    def make(through: Callable[[Format], Format]) -> Plan:
         own = [Access(f"x{axis}", (Index("i0"),)) for axis in found.axes]
-        value = Access("a", tuple(own))
-        store = Loop(Index("i0"), None, Update(programs.access("out", ("i0",)), None, value))
-        body = Sequential((Declare("out", Literal(array.fill_value, array.dtype)), store))
-        params = ("out", "a", *[f"x{axis}" for axis in range(array.ndim)])
-        format = structures.dense_levels(1, structures.leaf_for(array.fill_value, array.dtype))
-        program = Program("elements", params, body, (), ("out",))
-        plan = _remember(key, plan_of(program, ("i0",), format))
-    vectors = [array_of(np.ascontiguousarray(index, np.intp)) for index in indices]
-    ready = plan.ready({"i0": len(indices[0])}, None)
-    return ready([found.source, *vectors]).to_numpy()
+        operands = tuple([f"x{axis}" for axis in range(array.ndim)])
+        return _plan(name, own, ("i0",), through(format()), operands)
+
+    call = Known(called, tuple(range(1 + array.ndim)), (0,)) if called is not None else None
+    key = (name, found.axes, found.source.signature)
+    return result_of(key, make, {"i0": count}, (count,), [found.source, *vectors], call)
 
 
 def diagonal(array: Any, offset: int, length: int) -> Any:
@@ -237,7 +288,7 @@ def diagonal(array: Any, offset: int, length: int) -> Any:
             for axis in found.axes
         ]
         format = _diagonal_format(array)
-        plan = _remember(key, _plan("diagonal", own, loops, format, ("row", "column", "n")))
+        plan = _remember(key, _plan("diagonal", own, loops, format, (), ("row", "column", "n")))
     shape = (*array.shape[:first], length)
     sizes = dict(zip(letters(array.ndim), shape, strict=False))
     sizes |= {"row": max(-offset, 0), "column": max(offset, 0), "n": length}
@@ -254,11 +305,12 @@ def _remember(key: Any, plan: Plan) -> Plan:
 
 
 def _plan(
-    name: str, own: Sequence[Expr], loops: Indices, format: Format, numbers: Indices = (),
-    sieved: bool = True, shared: bool = False,
+    name: str, own: Sequence[Expr], loops: Indices, format: Format,
+    operands: Indices = ("indices",), numbers: Indices = (), sieved: bool = True,
 ) -> Plan:  # fmt: skip
-    """The plan of ``out[loops] = a[own]``: of ``indices``, or for so many ``n`` of the last loop as
-    is the last of some ``numbers``. ``sieved``: elements that equal the fill are not stored."""
+    """The plan of ``out[loops] = a[own]``: of further ``operands``, or for so many ``n`` of the
+    last loop as is the last of some ``numbers``. ``sieved``: elements that equal the fill are not
+    stored."""
     fill, extent = format.fill_value, None
     store: Stmt = Update(programs.access("out", loops), None, Access("a", tuple(own)))
     if sieved and any(level.structure.gaps for level in format.levels()[:-1]):
@@ -267,9 +319,9 @@ def _plan(
         extent = Extent(Literal(0, int), Name(numbers[-1]))
     for loop in reversed(loops):
         store, extent = Loop(Index(loop), extent, store), None
-    params = ("out", "a", *(numbers or ("indices",)))
+    params = ("out", "a", *operands, *numbers)
     body = Sequential((Declare("out", Literal(fill, format.dtype)), store))
-    return plan_of(Program(name, params, body, (), ("out",)), loops, format, numbers, shared)
+    return plan_of(Program(name, params, body, (), ("out",)), loops, format, numbers)
 
 
 def _taken_format(array: Any, place: int) -> Format:
@@ -304,4 +356,4 @@ def _stored_kinds(array: Any) -> tuple[list[Structure], list[list[Format]]]:
     return [kinds[axis] for axis in found.axes], levels or [[] for _ in kinds]
 
 
-__all__ = ["diagonal", "elements", "repeated", "taken"]
+__all__ = ["diagonal", "elements", "listed_elements", "repeated", "taken"]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from finch_array import programs
 from finch_array.listed import widened
 from finch_array.operands import MOST
 from finch_array.orders import Order
@@ -26,16 +25,15 @@ from finch_core.runtime.tensor import Tensor
 
 def plan_of(
     program: Program, loops: Indices, format: Format, extended: Sequence[str] = (),
-    shared: bool = False,
+    several: Program | None = None,
 ) -> Plan:  # fmt: skip
     """The plan of a program whose result has these indices, and this format. Its parameters are
-    ``out``, the operands, and the sizes ``extended``. ``shared``: its outermost loops run on
-    several cores where there are many turns."""
+    ``out``, the operands, and the sizes ``extended``. ``several`` is the program whose loops run on
+    several cores, where there are many turns."""
     count = len(program.params) - 1 - len(extended)
     request = Request(program.name, lambda *x: x[0], (loops,) * count, loops)
     options = Options(small=ALONG_DATA)
     full = all(level.layout == "dense" for level in format.levels()[:-1])
-    several = programs.on_several_cores(program) if shared else None
     return Plan(
         request, Order(loops, ()), {}, Kernel.of_program(program, options, quiet=True),
         None if several is None else Kernel.of_program(several, options, quiet=True),

@@ -9,6 +9,7 @@ from array_support import MATRICES, data, fa, held, same, tensor
 from finch_array import orders
 from finch_core import DimensionMismatch, FormatError
 from finch_core.errors import OutOfBounds
+from finch_core.runtime import worth
 from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList, SparsePinpoint
 
 INDICES = [
@@ -156,6 +157,63 @@ def test_subarrays_along_a_dimension_between_others(outer, inner, chosen):
     a[1, 2] = [0, 1, 0, 2, 0]
     A = fa.asarray(a, format=outer(inner(SparseList(Element(0.0)))))
     same(fa.take(A, np.array(chosen, int), axis=1), np.take(a, np.array(chosen, int), 1))
+
+
+VECTORS = {
+    "some": [2, 0], "often": [1, 4, 1, 1, 0, 4], "from the end": [-1, -6, 3, -1], "one": [5],
+    "none": [], "all": [3, 5, 0, 1, 4, 2], "many": [0, 5, 3] * 40,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+@pytest.mark.parametrize("dtype", [np.float64, np.int16, np.complex64, np.bool_])
+@pytest.mark.parametrize("kind", MATRICES)
+def test_vectors_of_indices_by_kernels_and_by_coordinates(kind, dtype, vector, monkeypatch):
+    """Many elements are found by kernels, and few in NumPy; the formats are the same."""
+    a = data((6, 6), dtype, seed=5)
+    A = tensor(a, MATRICES[kind])
+    p = np.array(VECTORS[vector], int)
+    pairs = (p[::-1], p), (p, p), (p.astype(np.int8), p), (p.reshape(-1, 1), p[:1])
+    indices = [(slice(None), p), (p, slice(None)), p, *pairs]
+    few = [A[index] for index in indices]
+    monkeypatch.setattr(worth, "WORTH", -1)
+    for index, other in zip(indices, few, strict=True):
+        for _ in range(2):  # the second is a call that is known
+            same(A[index], a[index])
+            assert getattr(A[index], "format", None) == getattr(other, "format", None)
+
+
+def test_vectors_of_indices_of_deep_and_turned_arrays(monkeypatch):
+    monkeypatch.setattr(worth, "WORTH", -1)
+    a = data((3, 4, 5), seed=2)
+    p, q = np.array([4, 0, 0, -2]), np.array([1, -3, 0, 2])
+    for levels in (("Dense", "Dense", "SparseList"), ("SparseCOO", "SparseCOO", "SparseCOO")):
+        A = tensor(a, levels)
+        same(A[:, :, p], a[:, :, p])
+        same(A[q, q, p], a[q, q, p])
+        same(fa.permute_dims(A, (2, 0, 1))[p, q], np.transpose(a, (2, 0, 1))[p, q])
+        same(fa.permute_dims(A, (2, 0, 1))[p, q, q], np.transpose(a, (2, 0, 1))[p, q, q])
+        same(fa.permute_dims(A, (2, 0, 1))[p], np.transpose(a, (2, 0, 1))[p])
+        same(A[1:][:, :, p[:0]], a[1:][:, :, p[:0]])
+
+
+def test_vectors_of_indices_are_looked_at_again_in_each_call():
+    """Vectors of the same length are one kernel, and are checked each time."""
+    a = data((6, 6))
+    A = tensor(a, MATRICES["rows"])
+    p = np.array([0, 2, 5])
+    for _ in range(3):
+        same(A[:, p], a[:, p])
+        same(A[p, p], a[p, p])
+        p = p.copy()
+    p[1] = 6
+    for index in ((slice(None), p), (p, p), p):
+        with pytest.raises(OutOfBounds, match="index 6 is out of bounds"):
+            A[index]
+    p[1] = -7
+    with pytest.raises(OutOfBounds, match="index -7 is out of bounds"):
+        A[p, p]
+    same(A[:, p[:0]], a[:, p[:0]])
 
 
 def test_a_column_of_a_matrix_with_few_entries_is_cut_out_in_its_order():

@@ -11,6 +11,7 @@ from random_arrays import check
 from finch_core import DimensionMismatch, Tensor
 from finch_core.errors import IndexOverflow, OutOfBounds, OutOfMemory
 from finch_levels import Dense, Element, RunList, SparseHash, SparseList
+from finch_wrappers import stride
 
 CSR = Dense(SparseList(Element(0.0)))
 KINDS = ("rows", "runs", "hashes", "dense")
@@ -72,6 +73,13 @@ def test_joining_arrays_of_other_fills_and_dtypes():
     same(fa.concat([A, np.ones((1, 3))]), np.concatenate([a, np.ones((1, 3))]))
     with pytest.raises(DimensionMismatch):
         fa.concat([A, B[:, :2]])
+    for n in (0, 1, 3):  # a copy of a dense view may be stored in another order
+        view = stride(fa.asarray(a[:1, :n]), slice(None, None, 2), slice(None, None, -1))
+        ones = tensor(np.ones((1, n)), ("SparseList", "SparseList"), 1)
+        same(
+            fa.concat([view, ones], axis=1),
+            np.concatenate([a[:1, :n][:, ::-1], np.ones((1, n))], 1),
+        )
     with pytest.raises(DimensionMismatch):
         fa.reshape(A, (5,))
 
