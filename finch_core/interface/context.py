@@ -16,6 +16,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Fill, Let, Site, Statement
 from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Builder, Names, conditional, negation
+from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import (
     Buffer,
     Call,
@@ -196,7 +197,8 @@ class Context(Builder):
         ):
             return value
         if isinstance(atom, Var):  # mutable: keep its present value
-            return self.let(name, atom) + offset
+            narrow = value.dtype == INTP and atom.type not in (INTP, int)
+            return self.let(name, cast(atom, INTP) if narrow else atom) + offset
         var = self.let(name, value)
         self.prover.define(var, value)
         return var
@@ -211,7 +213,7 @@ class Context(Builder):
                 least = parts[0][0]
                 for atom, _ in parts[1:]:
                     least = least.min(atom)
-                var = self.let(name, least)
+                var = self.let(name, least, INTP)
                 self.prover.define(var, least)
                 return var + 1
         return self.bind(f"{name}_stop", value)

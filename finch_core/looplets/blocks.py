@@ -33,7 +33,7 @@ from finch_core.looplets.short_circuit import may_end_early
 from finch_core.looplets.slots import fill_of, fill_slot, slots_of
 from finch_core.looplets.switch import Switch
 from finch_core.records import evolve, frozen
-from finch_core.symbolic.prover import split
+from finch_core.symbolic.prover import plus_constant, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,7 +122,7 @@ def _covers(ctx: Context, blocks: Iterable[_Block]) -> list[_Cover]:
         alike.setdefault((start, stop, ended - begun), {})[begun] = block
     found = []
     for (start, stop, longer), shifted in alike.items():
-        some, begin = ctx.prover.decide(start < stop + longer), None
+        some, begin = ctx.prover.decide(start < plus_constant(stop, longer)), None
         for shift in sorted(shifted):
             if shift - 1 not in shifted:
                 begin = shifted[shift]
