@@ -16,7 +16,16 @@ import numpy as np
 
 from finch_array import leaves
 from finch_array.maps import Map
-from finch_array.operands import NUMBERS, has_memory, is_lazy, kind_of, operand, stored, told
+from finch_array.operands import (
+    NUMBERS,
+    has_memory,
+    is_dense,
+    is_lazy,
+    kind_of,
+    operand,
+    stored,
+    told,
+)
 from finch_array.parameters import Parameters
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
@@ -308,7 +317,7 @@ class Elementwise:
         if key in self._padding:
             return None
         fill = self._fill(operands)
-        none = cast_value(0, fill.dtype)
+        none = leaves.dense_fill(fill.dtype)
 
         def value(*exprs: Expr) -> Expr:
             there: list[Expr] = [Stored(x) for x in exprs if isinstance(x, Access)]
@@ -324,7 +333,8 @@ class Elementwise:
                 self._padding.clear()
             self._padding.add(key)
             return None
-        return as_seen(leaves.relabelled(found.source, fill), found.axes)
+        made = found.source if is_dense(found.source) else leaves.relabelled(found.source, fill)
+        return as_seen(made, found.axes)
 
     def _fill(self, operands: Sequence[Any]) -> Any:
         """The value on the fills of arrays, and on numbers."""
@@ -345,6 +355,8 @@ class Elementwise:
             fill = self._evaluated(operands)
             if fill is None:
                 fill = self._folded([_on_fill(x) for x in operands])
+            if _all_dense(operands):
+                fill = leaves.dense_fill(fill.dtype)
             found = self._fills[key] = Filled(fill)
         return found
 
@@ -406,6 +418,8 @@ class Elementwise:
         return found
 
     def _is_varying(self, operands: Sequence[Any]) -> bool:
+        if _all_dense(operands):
+            return False
         known = [_on_fill(x) for x in operands]
         unknown = [
             Var(f"x{k}", own.dtype) if isinstance(x, NUMBERS) else own
@@ -474,6 +488,11 @@ def _value_of(function: Any) -> Value:
     if isinstance(function, np.ufunc):
         raise TypeError(f"the language has no operator for {function.__name__}")
     return expression_of(function)
+
+
+def _all_dense(operands: Sequence[Any]) -> bool:
+    """Whether all arrays among some operands are dense."""
+    return all(isinstance(x, NUMBERS) or is_dense(x) for x in operands)
 
 
 def _has_gaps(tensor: Tensor) -> bool:

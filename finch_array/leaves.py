@@ -11,6 +11,7 @@ import numpy as np
 from finch_array import structures
 from finch_core.interface.level import Format
 from finch_core.ir.expressions import alike
+from finch_core.ir.operators import cast_value
 from finch_core.records import evolve, replacing
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Element
@@ -126,6 +127,12 @@ def stored_values(tensor: Tensor) -> Any:
     return None if part is None else tensor.arrays_in_use()[part.number]
 
 
+def dense_fill(dtype: np.dtype[Any]) -> Any:
+    """The fill of dense results, all of whose elements are stored: one for all of a dtype, so that
+    what is computed of them needs no kernel of its own for each number that was added to them."""
+    return cast_value(0, dtype)
+
+
 def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     """The stored values of a tensor with another fill, over the same memory."""
     if alike(tensor.fill_value, fill):
@@ -142,4 +149,13 @@ def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     return made
 
 
-__all__ = ["bare", "differs", "maker", "relabelled", "same", "stored_values", "with_leaf"]
+__all__ = [
+    "bare",
+    "dense_fill",
+    "differs",
+    "maker",
+    "relabelled",
+    "same",
+    "stored_values",
+    "with_leaf",
+]

@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_array import orders, programs, structures
 from finch_array.final_fills import Refill, final_fill, start_of
+from finch_array.leaves import dense_fill
 from finch_array.operands import (
     NUMBERS,
     Stored,
@@ -91,7 +92,7 @@ class Plan:
         return Ready(
             self, sizes, kernel, shape, cells, self.blank(shape),
             None if self.plain else tuple([sizes[name] for name in self.extended]),
-            None if self.refill is None else self.refill(sizes), self.back,
+            self.refill, self.back,
             self.watched and cells > LARGE, room, self.compiled.get(kernel),
         )  # fmt: skip
 
@@ -338,6 +339,7 @@ def _complete(
     else:
         wanted = _structures(request, seen, value, loops, own)
     full = all(not kind.gaps and kind.pieces == structures.DENSE.pieces for kind in wanted)
+    fill = dense_fill(dtype) if full else fill
     kept = start if request.op is not None and full else fill
     leaf = structures.leaf_for(kept, dtype)
     offered = [_levels_along(name, seen) for name in own]
@@ -362,10 +364,9 @@ def _complete(
         plan.shared = Kernel.of_program(several, Options(small=ALONG_DATA), quiet=True)
     plan.stored, plan.extended = own, extended
     plan.back = None if own == request.out else tuple(request.out.index(name) for name in own)
-    refill = Refill(request, known.fill, dtype, own)
-    settled = isinstance(known.fill, Literal) and alike(known.fill.value, start)
-    plan.refill = refill if request.op is not None and full and not settled else None
-    plan.varies = refill if request.op is not None and not full and not at_fill else None
+    plan.refill = fill if request.op is not None and full and not alike(fill, start) else None
+    if request.op is not None and not full and not at_fill:
+        plan.varies = Refill(request, known.fill, dtype, own)
     plan.blank = blank_of(plan.format)
     aligned, fold = own, None
     if request.op is not None:

@@ -303,9 +303,7 @@ def coordinates(array: Any, shared: bool = False) -> tuple[tuple[int, ...], list
 def materialised(array: Any) -> Tensor:
     """A tensor of its own with the values of a wrapper, in the order of its dimensions."""
     names = letters(array.ndim)
-    copy = run(
-        ("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array]
-    )
+    copy = run(("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array])
     found = stored(copy)
     if found.axes == _IN_ORDER[array.ndim]:
         return found.source  # type: ignore[no-any-return]
