@@ -17,9 +17,17 @@ from finch_array import taking
 from finch_array.axes import axis_of
 from finch_array.indices import APART, Parts, checked_item, parts_of, without_flags
 from finch_array.joining import has_structure, moves_in_pieces
-from finch_array.operands import array_of, entries, has_gaps, is_dense, is_lazy, stored
+from finch_array.operands import (
+    array_of,
+    entries,
+    gives_extents,
+    has_gaps,
+    is_dense,
+    is_lazy,
+    stored,
+)
 from finch_array.requests import Request, letters
-from finch_array.run import as_seen, coordinates, run, sorted_tensor
+from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_array.sorted_coordinates import keys_of, matches, matches_in_order
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.backends import compiles
@@ -193,6 +201,8 @@ def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any
 def part_of(array: Any, ranges: Sequence[range]) -> Any:
     """A view of the indices in ``ranges``, one for each dimension."""
     found = stored(array)
+    if not gives_extents(found.source):
+        found = stored(as_seen(materialised(found.source), found.axes))
     wanted = [ranges[axis] for axis in found.axes]
     sizes = found.source.shape
     if all(r.step == 1 for r in wanted):

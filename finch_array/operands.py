@@ -157,6 +157,15 @@ def has_memory(array: Any) -> bool:
     return True
 
 
+def gives_extents(source: Any) -> bool:
+    """Whether loops take their extents from an operand, so that windows of it are views."""
+    while not isinstance(source, Tensor):
+        if not getattr(source, "gives_extents", False):
+            return False
+        source = source.tensor
+    return True
+
+
 def levels_of(source: Any) -> tuple[Format, ...] | None:
     """The levels, outermost first, by which the dimensions of ``source`` are stored; None where a
     wrapper does not keep the dimensions."""

@@ -16,6 +16,7 @@ from finch_array.operands import (
     Stored,
     entries,
     fanouts,
+    gives_extents,
     is_dense,
     kinds_of,
     levels_of,
@@ -347,7 +348,12 @@ def _complete(
     sieved = not request.keeps and any(level.structure.gaps for level in plan.format.levels()[:-1])
     rest = [sizes[name] for name in own[in_turn:]]
     read = {node.tensor for node in value.walk() if isinstance(node, Access)}
-    given = {n for k, names in enumerate(seen.indices) if f"a{k}" in read for n in names}
+    given = {
+        n
+        for k, (names, found) in enumerate(zip(seen.indices, seen.sources, strict=True))
+        if f"a{k}" in read and found is not None and gives_extents(found.source)
+        for n in names
+    }
     extended = tuple(n for n in loops if n not in given)
     apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)
     work = structures.leaf_for(start, dtype) if late else leaf

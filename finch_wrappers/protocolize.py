@@ -54,6 +54,7 @@ class ProtocolizedTensor(WrapperTensor):
 
     name: ClassVar[str] = "protocolize"
     has_array: ClassVar[bool] = True
+    gives_extents: ClassVar[bool] = True
 
     def dense_access(self, node: Access) -> Expr:
         return node

@@ -137,6 +137,7 @@ class StrideTensor(WrapperTensor):
 
     name: ClassVar[str] = "stride"
     has_array: ClassVar[bool] = True
+    gives_extents: ClassVar[bool] = True
 
     def __init__(self, tensor: Any, steps: tuple[int, ...]) -> None:
         super().__init__(tensor, steps, (0,) * sum(step < 0 for step in steps))

@@ -35,6 +35,7 @@ class SwizzleTensor(Signed, ArrayMethods):
     name: ClassVar[str] = "swizzle"
     permutes: ClassVar[bool] = True
     has_array: ClassVar[bool] = True
+    gives_extents: ClassVar[bool] = True
     nscalars: ClassVar[int] = 0
     signature: Signature
 

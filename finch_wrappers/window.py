@@ -46,6 +46,7 @@ class WindowTensor(WrapperTensor):
 
     name: ClassVar[str] = "window"
     has_array: ClassVar[bool] = True
+    gives_extents: ClassVar[bool] = True
 
     def __init__(self, tensor: Any, bounds: tuple[Bounds | None, ...]) -> None:
         self.bounds = bounds

@@ -118,6 +118,8 @@ def _filled(
     """Take back the fills of a tensor of which each turn writes a row, so that each part fills its
     own rows; with the size of a row."""
     levels = tensor.level.levels()
+    if not all(Sharing.COPIED in level.format.parallel for level in levels):
+        return  # only then subfiber ``i`` of fiber ``p`` is at ``p * shape + i``
     sizes = [level.shape for level in levels if not level.format.is_leaf]
     indices = {
         part.target.indices[0] == loop.index

@@ -318,6 +318,11 @@ def stored_coordinates(tensor: Any, shared: bool = False) -> tuple[tuple[int, ..
     return tensor.shape, coords, compressed.arrays[levels[-1]["val"].number][:stored]
 
 
+def dense_copy(wrapper: Any) -> np.ndarray[Any, Any]:
+    """The values of a wrapper with an array, read by a kernel."""
+    return _copied_as(dense_format, wrapper).to_numpy()
+
+
 def _copied_as(build: Callable[[int, Any, Any], Format], tensor: Any) -> Tensor:
     """A copy of a tensor or wrapper in the format that ``build`` gives for its number of
     dimensions, fill and dtype."""

@@ -19,7 +19,7 @@ from finch_core.ir.expressions import Access, Expr, Modified, Var
 from finch_core.ir.program import Extent
 from finch_core.looplets.transform import Transform
 from finch_core.records import evolve, frozen
-from finch_core.runtime.convert import structure, wrapped
+from finch_core.runtime.convert import dense_copy, structure, wrapped
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -210,6 +210,9 @@ class WrapperTensor(Signed, ArrayMethods):
     has_array: ClassVar[bool] = False
     """Whether ``shape`` and ``to_numpy`` are those of an array with the indices from 0 up to a
     size, where the wrapped tensor has them."""
+    gives_extents: ClassVar[bool] = False
+    """Whether a loop over a plain index of a dimension takes its extent from it, so that it is that
+    of the dimension. Array functions give the others their sizes."""
     without_array: ClassVar[str] = "its indices need not be those from 0 up to a size"
     """Why it has no array, in messages, unless ``has_array``."""
     name: ClassVar[str]
@@ -291,7 +294,9 @@ class WrapperTensor(Signed, ArrayMethods):
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A dense array of the same values. Raises ``FormatError`` unless the indices of each
-        dimension are those from 0 up to a size."""
+        dimension are those from 0 up to a size (``has_array``)."""
+        if self.has_array:
+            return dense_copy(self)
         raise FormatError(
             f"the result of {self.name} has no dense array: {self.without_array}",
             hint="read it in a kernel, into a tensor of its own",
