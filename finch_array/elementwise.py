@@ -30,7 +30,15 @@ from finch_array.parameters import Parameters
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
-from finch_array.wide_numbers import as_words, check_range, exact, hold, is_word, one_of
+from finch_array.wide_numbers import (
+    as_words,
+    check_range,
+    exact,
+    hold,
+    is_word,
+    narrowed,
+    one_of,
+)
 from finch_core.errors import FormatError
 from finch_core.frontend.inlining import expression_of
 from finch_core.frontend.seen import Seen
@@ -217,6 +225,8 @@ class Elementwise:
         layout = source.layout
         if layout.levels[-1].layout != "values":
             return None
+        if source.dtype.kind in "iu" and operator_for(self._function) in prim.COMPARISONS:
+            operands = narrowed(operands, source.dtype)
         numbers = [x for k, x in enumerate(operands) if k != place]
         given = operands if source is array else [*operands[:place], source, *operands[place + 1 :]]
         known = self._filled(given)

@@ -14,7 +14,7 @@ from finch_array.axes import axes_of
 from finch_array.elementwise import scalar_tensor
 from finch_array.joining import has_structure
 from finch_array.leaves import relabelled, with_leaf
-from finch_array.operands import NUMBERS, has_memory, is_dense, operand, settled
+from finch_array.operands import NUMBERS, array_of, has_memory, is_dense, operand, settled
 from finch_array.requests import Request, Value, letters
 from finch_array.run import materialised, run
 from finch_array.spreads import spread
@@ -127,13 +127,24 @@ def _extreme(name: str, op: Operator, x: Any, axis: Any, keepdims: bool) -> Any:
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether any element along ``axis`` is true (not 0): bools. Raises ``OutOfBounds`` for an axis
     that ``x`` lacks."""
-    return reduce("any", prim.or_, x, axis, keepdims, dtype=bool, value=_truth)
+    return _truths("any", prim.or_, np.any, x, axis, keepdims)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether all elements along ``axis`` are true (not 0): bools. Raises ``OutOfBounds`` for an
     axis that ``x`` lacks."""
-    return reduce("all", prim.and_, x, axis, keepdims, dtype=bool, value=_truth)
+    return _truths("all", prim.and_, np.all, x, axis, keepdims)
+
+
+def _truths(
+    name: str, op: Operator, of_dense: Any, x: Any, axis: Any, keepdims: bool
+) -> Any:  # fmt: skip
+    """Whether elements are true: of dense arrays by NumPy, which looks at many bytes at once."""
+    array = array_operand(x)
+    if array.__class__ is not Tensor or not array.ndim or not is_dense(array):
+        return reduce(name, op, array, axis, keepdims, dtype=bool, value=_truth)
+    found = of_dense(array.to_numpy(), axis=axes_of(axis, array.ndim), keepdims=keepdims)
+    return array_of(found) if np.ndim(found) else scalar_tensor(found)
 
 
 def _truth(expr: Expr) -> Expr:

@@ -145,7 +145,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     array = array_of(x)
     place = axis_of(axis, array.ndim)
     if is_dense(array):
-        found = np.sort(array.to_numpy(), axis=place, kind="stable")
+        found = np.sort(array.to_numpy(), axis=place)
         return array_of(np.ascontiguousarray(np.flip(found, place)) if descending else found)
     return of_fibers(sorted_fibers(fibers(array, place), descending), place, of=(array,))
 

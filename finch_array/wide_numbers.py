@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -63,4 +64,17 @@ def check_range(dtype: np.dtype[Any], numbers: Sequence[Any]) -> None:
             raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
 
 
-__all__ = ["as_words", "check_range", "exact", "hold", "is_word", "one_of"]
+def narrowed(operands: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
+    """Operands of a comparison with an array of integers, with plain integers in the array's dtype
+    where it holds them: a vector has more of these."""
+    least, greatest = _limits(dtype)
+    return [dtype.type(x) if x.__class__ is int and least <= x <= greatest else x for x in operands]
+
+
+@cache
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+__all__ = ["as_words", "check_range", "exact", "hold", "is_word", "narrowed", "one_of"]

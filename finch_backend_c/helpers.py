@@ -114,8 +114,8 @@ def _to_integer(dtype: np.dtype[Any]) -> str:
 
 _REAL = {
     **_ANY,
-    "minimum": _two("    return a < b || a != a ? a : b;"),
-    "maximum": _two("    return a > b || a != a ? a : b;"),
+    "minimum": _two("    const $T least = a < b ? a : b;\n    return a != a ? a : least;"),
+    "maximum": _two("    const $T most = a > b ? a : b;\n    return a != a ? a : most;"),
     "floordiv": _two("""\
     if (b == 0)
         return a / b;
