@@ -18,7 +18,7 @@ from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, entries, is_dense, operand, settled, stored
 from finch_array.run import coordinates, sorted_tensor
-from finch_array.sorted_coordinates import keys_of
+from finch_array.sorted_coordinates import FEW, keys_of
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.ir.operators import alike
@@ -200,9 +200,9 @@ def _few(
     parts: Parts, shape: tuple[int, ...], value: Any, fill: Any
 ) -> tuple[list[Any], list[Any], Any] | None:
     """Where slices, and no more than one array of integers, choose the part, and ``value`` is the
-    fill; or where slices do and it is an array of that fill which has the shape of the part: the
-    indices of the part by dimension, and the coordinates and values of what is other than the
-    fill."""
+    fill; or where slices do and it is a number for at most ``FEW`` elements, or an array of that
+    fill which has the shape of the part: the indices of the part by dimension, and the coordinates
+    and values of what is other than the fill."""
     chosen = sum(isinstance(x, np.ndarray) for x in parts.items)
     if chosen > 1 or (chosen and not isinstance(value, NUMBERS)):
         return None
@@ -214,8 +214,16 @@ def _few(
     ]  # fmt: skip
     sliced = [k for k, x in enumerate(parts.items) if isinstance(x, slice)]
     if isinstance(value, NUMBERS):
-        none = np.zeros(0, np.intp)
-        return (spans, [none] * len(spans), none) if alike(value, fill) else None
+        with np.errstate(all="ignore"):
+            number = np.asarray(value).astype(fill.dtype)[()]
+        count = math.prod(map(len, spans))
+        if not count or alike(number, fill):
+            none = np.zeros(0, np.intp)
+            return spans, [none] * len(spans), none
+        if chosen or count > FEW:
+            return None
+        grids = np.meshgrid(*map(np.asarray, spans), indexing="ij")
+        return spans, [grid.reshape(-1) for grid in grids], np.full(count, number)
     if (
         is_dense(value)
         or value.shape != tuple([len(spans[k]) for k in sliced])

@@ -19,9 +19,15 @@ def from_pandas(frame: Any) -> Any:
     """A matrix of a frame, a vector of a series.
 
     Sparse columns give a sparse array with the fill that most of them have; each element of a
-    column with another fill is stored. Raises ``FormatError`` for columns that are no numbers.
+    column with another fill is stored. Raises ``FormatError`` for columns that are no numbers,
+    and ``TypeError`` for what is no frame or series.
     """
     pandas = library("pandas", EXTRA)
+    if not isinstance(frame, (pandas.DataFrame, pandas.Series)):
+        raise TypeError(
+            f"from_pandas takes a data frame or a series, not {type(frame).__name__}: "
+            "asarray takes arrays"
+        )
     columns = [frame] if frame.ndim == 1 else [frame.iloc[:, k] for k in range(frame.shape[1])]
     if columns and all(isinstance(c.dtype, pandas.SparseDtype) for c in columns):
         parts = [c.array for c in columns]

@@ -14,6 +14,8 @@ EXTRA = "networkx"
 def from_networkx(graph: Any, nodelist: Any, weight: str, dtype: Any, format: Any) -> Any:
     """The adjacency matrix of a graph."""
     networkx = library("networkx", EXTRA)
+    if not isinstance(graph, networkx.Graph):
+        raise TypeError(f"from_networkx takes a graph of networkx, not {type(graph).__name__}")
     if not graph:
         return asarray([[]], dtype=dtype)[:0]
     found = networkx.to_scipy_sparse_array(graph, nodelist, dtype, weight, "csr")

@@ -111,8 +111,15 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
         from finch_core.runtime.remembered import argument_of
 
         return argument_of(conversion, value)
+    from finch_core.frontend.names import UNBOUND
     from finch_core.runtime.uses import instead_of, kind_of
 
+    if value is UNBOUND:
+        raise FormatError(
+            f"{name} has no value: its variable was deleted after the kernel was made",
+            span=program.spans.get(name),
+            hint=f"assign {name} again, or make it a parameter of the kernel",
+        )
     raise FormatError(
         f"{name} is {kind_of(value)}, which a kernel does not take",
         span=program.spans.get(name),

@@ -11,7 +11,7 @@ from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.offers import Fibers
 from finch_core.records import evolve, field, frozen
-from finch_core.runtime.convert import asarray, stored_coordinates
+from finch_core.runtime.convert import asarray, check_range, stored_coordinates
 from finch_core.runtime.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -125,10 +125,12 @@ def _diagonals(index: Array, place: Array, shape: int, positions: int) -> tuple[
 
 
 def entries_of(data: Any, shape: Sequence[int] | None, index: Any) -> tuple[Entries, Format | None]:
-    """What is stored, and the format in which it is. Raises ``FormatError`` without dimensions."""
+    """What is stored, and the format in which it is. Raises ``FormatError`` without dimensions, and
+    for coordinates outside of the shape."""
     if isinstance(data, tuple):
         values, coords = np.asarray(data[0]), tuple(map(np.asarray, data[1]))
         size = shape or tuple(int(c.max(initial=-1)) + 1 for c in coords)
+        check_range(tuple(size), coords)
         format = None
     else:
         tensor = asarray(data)

@@ -6,6 +6,7 @@ took up to three times as long. Results do not depend on the number, so that not
 
 from __future__ import annotations
 
+import operator
 import os
 from contextlib import suppress
 from typing import Any
@@ -33,8 +34,11 @@ def set_threads(count: int | None) -> None:
     ``FINCH_THREADS`` gives, or the cores that this process may use, at most ``OMP_NUM_THREADS``.
 
     No more run at a time than these cores, as they are now, unless ``FINCH_OVERSUBSCRIBE`` is 1.
-    Results do not depend on the number. Raises ``ValueError`` for one below 1.
+    Results do not depend on the number. Raises ``ValueError`` for one below 1, and ``TypeError``
+    for what is no integer.
     """
+    if count is not None:
+        count = operator.index(count)
     if count is not None and count < 1:
         raise ValueError(f"the number of threads is 1 or more, not {count}")
     asked = min(count, MOST) if count is not None else _first()

@@ -232,3 +232,30 @@ def test_what_is_not_copied_is_walked_in_the_order_of_its_storage():
     assert orders.choose([term], sizes, ("i", "j"), False).copied == (0,)
     alone = orders.choose([term], sizes, ("i", "j"), False, copying=False)
     assert (alone.loops, alone.copied) == (("i", "j"), ())
+
+
+def test_elements_of_huge_arrays_are_assigned():
+    """They are found by their coordinates: no number tells two elements of such an array apart."""
+    n = 2**40
+    for level in (SparseHash, SparseList):
+        A = fa.zeros((n, n), format=level(level(Element(0.0))))
+        A[n - 1, 5], A[3, -2], A[3:5, 7:9] = 3.0, 1.0, 2.0
+        A[n - 1, 5] += 1
+        A[4, 8], A[3, -2] = 0.0, 6.0
+        assert A.nnz == 5
+        assert [A[n - 1, 5], A[3, n - 2], A[3, 7], A[4, 7], A[3, 8], A[4, 8]] == [4, 6, 2, 2, 2, 0]
+
+
+def test_boxes_of_one_number():
+    for dtype, value in (
+        (np.float32, 1e-60),
+        (np.int8, 3),
+        (np.complex64, 2),
+        (np.float64, np.nan),
+    ):
+        for index in ((1, 2), (slice(1, 3), slice(None, None, -2)), (slice(2, 2), 1), (0, ...)):
+            a = data((3, 4), dtype, seed=4)
+            A = tensor(a, MATRICES["rows"])
+            A[index] = value
+            a[index] = value
+            same(A, a)

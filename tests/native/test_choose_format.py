@@ -258,3 +258,8 @@ def test_bytes_are_those_of_tensors(name):
             continue  # a hash table has more slots than entries; of runs of zeros there is a bound
         held = sum(part.nbytes for part in Tensor(candidate.format, dense).buffers.values())
         assert held == pytest.approx(candidate.bytes, rel=0.1, abs=64), candidate.format
+
+
+def test_coordinates_outside_of_the_shape_are_refused():
+    with pytest.raises(FormatError, match="index 6 of dimension 1, at position 1, is not within 3"):
+        choose_format((np.ones(2), ([0, 1], [2, 6])), shape=(3, 3))

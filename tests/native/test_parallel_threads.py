@@ -381,3 +381,8 @@ def test_a_short_loop_costs_little_more():
             call()
             best[k] = min(best[k], time.perf_counter() - start)
     assert best[1] - best[0] < 5e-6
+
+
+def test_a_number_of_threads_is_an_integer():
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        set_threads(2.5)  # type: ignore[arg-type]

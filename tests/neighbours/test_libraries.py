@@ -265,3 +265,10 @@ def test_kernels_write_strided_tensors_of_torch_in_place() -> None:
             product(output, A, x)
     with pytest.raises(FormatError, match="torch follows the gradient of this tensor"):
         product(y, A, x.clone().requires_grad_())
+
+
+def test_other_objects_than_frames_and_graphs_are_refused() -> None:
+    with pytest.raises(TypeError, match="takes a data frame or a series, not ndarray"):
+        fa.from_pandas(np.ones(3))
+    with pytest.raises(TypeError, match="takes a graph of networkx, not int"):
+        fa.from_networkx(5)
