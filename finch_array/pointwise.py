@@ -33,7 +33,7 @@ from finch_core.ir.program import Stored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, field, frozen
 from finch_core.runtime import worth
-from finch_core.runtime.lists import coordinates_of_lists
+from finch_core.runtime.lists import coordinates_of_lists, stored_positions
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.wrapping import WrapperTensor
 
@@ -123,16 +123,19 @@ class Pointwise:
         sources = {int(name[1:]): stored(operands[int(name[1:])]).source for name in self.leaves}
         dense = {k: source.to_numpy() for k, source in sources.items() if is_dense(source)}
         sparse = [k for k in sources if k not in dense]
-        found = [self._entries(k, sources[k]) for k in sparse]
-        if None in found or len(sparse) > SPARSE or not all(map(is_word, values.values())):
-            return None
         lists = dense_above_lists(self.format) is not None
         if not sparse and (lists or self.fold is not None):
             return None
-        entries = [own for own in found if own is not None]
-        count = sum([len(own.values) for own in entries])
-        if not self._are_few(count if lists or self.fold is not None else math.prod(shape)):
+        if len(sparse) > SPARSE or not all(map(is_word, values.values())):
             return None
+        looked_at = sum([_looked_at(sources[k]) for k in sparse])
+        of_result = 0 if lists or self.fold is not None else math.prod(shape)
+        if not self._are_few(max(looked_at, of_result)):
+            return None
+        found = [self._entries(k, sources[k]) for k in sparse]
+        if None in found:
+            return None
+        entries = [own for own in found if own is not None]
         if self.groups is None:
             self.groups = self._made(sparse)
         if not self.groups:
@@ -303,6 +306,13 @@ def pointwise_of(
 
 def _is_alike(value: Expr, fill: Literal) -> bool:
     return isinstance(value, Literal) and alike(value.value, fill.value)
+
+
+def _looked_at(source: Any) -> int:
+    """How many elements are read for those that an operand has: all of which it is a view."""
+    while isinstance(source, WrapperTensor):
+        source = source.tensor
+    return stored_positions(source) if source.__class__ is Tensor else 0
 
 
 def _stored_in(source: Any) -> tuple[Sequence[Any], Any, bool] | None:

@@ -295,6 +295,20 @@ def test_kernels_are_compiled_when_calls_took_so_many_elements(monkeypatch, comp
         assert np.array_equal((A * 3.25).to_numpy(), A.to_numpy() * 3.25)
 
 
+def test_slices_count_what_is_looked_at(monkeypatch, compiled):
+    """All that an array stores is read for a slice of it, which may have little: rows of large
+    matrices took milliseconds each."""
+    fill = np.float64(0.0733)
+    A = Tensor(SparseList(Element(fill)), np.where(np.arange(40) % 3, fill, 1.0))
+    monkeypatch.setattr(worth, "WORTH_OF_VALUES", worth.CALL + 14)
+    part = A[2:5]
+    assert not compiled
+    monkeypatch.setattr(worth, "WORTH_OF_VALUES", worth.CALL + 13)
+    assert np.array_equal(A[::2].to_numpy(), A.to_numpy()[::2])
+    assert compiled
+    assert np.array_equal(part.to_numpy(), A.to_numpy()[2:5])
+
+
 def test_dense_results_have_what_is_the_fill_of_others(monkeypatch):
     """A value that equals the fill of the result is written over what is there without it."""
     monkeypatch.setenv("FINCH_BACKEND", "interpreter")
