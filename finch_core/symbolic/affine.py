@@ -178,7 +178,7 @@ def comparison(call: Call, scope: Scope) -> tuple[Operator, Expr, Index] | None:
     """
     if call.op not in _MIRRORED or not all(concrete(a.dtype).kind in "iu" for a in call.args):
         return None
-    sides = [_terms(side, 1) for side in call.args]
+    sides = [_terms_of_side(side) for side in call.args]
     found = _split([*sides[0], *((-sign, term) for sign, term in sides[1])], scope)
     if found is None or any(_wide(term.dtype) for _, term in found.rest):
         return None
@@ -187,6 +187,13 @@ def comparison(call: Call, scope: Scope) -> tuple[Operator, Expr, Index] | None:
         return None
     op = _MIRRORED[call.op] if found.sign == 1 else call.op
     return op, bound, found.index
+
+
+def _terms_of_side(side: Expr) -> list[tuple[int, Expr]]:
+    """The terms of a side of a comparison. A sum of numbers of fewer than 64 bits is one, since it
+    may wrap around; beside an index it is assumed not to."""
+    has_index = any(isinstance(part, Index) for part in side.walk())
+    return _terms(side, 1, 4 if has_index else INTP.itemsize)
 
 
 def _bound(sides: list[list[tuple[int, Expr]]], found: Affine) -> Expr:

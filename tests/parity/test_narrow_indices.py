@@ -92,3 +92,23 @@ def test_the_greatest_index_of_a_dtype_is_outside(dtype, program, target, backen
                     return y if target == "dense" else y.to_numpy()
 
                 assert outcome(run) == wanted, (n, pair)
+
+
+def below_sum(y, a, b):
+    for j in range(len(y)):
+        if a <= j and j < b + 1:
+            y[j] += 1.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bounds_of_conditions_wrap_as_they_are_written(dtype, backend):
+    """``b + 1`` of an int32 was an int64 where the condition became a range."""
+    greatest = np.iinfo(dtype).max
+    for a, b in ((0, greatest), (2, greatest - 1), (3, 5), (0, 0)):
+        with np.errstate(over="ignore"):
+            last = dtype(b) + dtype(1)
+        wanted = [float(a <= j < last) for j in range(8)]
+        y = np.zeros(8)
+        on(backend, below_sum)(y, dtype(a), dtype(b))
+        assert y.tolist() == wanted
