@@ -343,8 +343,7 @@ class Elementwise:
                 self._padding.clear()
             self._padding.add(key)
             return None
-        made = found.source if is_dense(found.source) else leaves.relabelled(found.source, fill)
-        return as_seen(made, found.axes)
+        return as_seen(leaves.relabelled(found.source, fill), found.axes)
 
     def _fill(self, operands: Sequence[Any]) -> Any:
         """The value on the fills of arrays, and on numbers."""

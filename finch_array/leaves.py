@@ -128,8 +128,9 @@ def stored_values(tensor: Tensor) -> Any:
 
 
 def dense_fill(dtype: np.dtype[Any]) -> Any:
-    """The fill of dense results, all of whose elements are stored: one for all of a dtype, so that
-    what is computed of them needs no kernel of its own for each number that was added to them."""
+    """The fill of dense results of dense arrays, whose elements all are stored: one for all of a
+    dtype, so that what is computed of them needs no kernel of its own for each number that was
+    added to them."""
     return cast_value(0, dtype)
 
 

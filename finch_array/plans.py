@@ -93,7 +93,7 @@ class Plan:
         return Ready(
             self, sizes, kernel, shape, cells, self.blank(shape),
             None if self.plain else tuple([sizes[name] for name in self.extended]),
-            self.refill, self.back,
+            None if self.refill is None else self.refill(sizes), self.back,
             self.watched and cells > LARGE, room, self.compiled.get(kernel),
         )  # fmt: skip
 
@@ -306,11 +306,15 @@ def _decides(value: Expr, name: str, seen: _Operands, fill: Expr) -> bool:
     return structures.equal(structures.simplified(rewrite_expr(value, known)), fill)
 
 
+def _has_gaps(seen: _Operands) -> bool:
+    """Whether there are elements that an operand does not store."""
+    return any(kind.gaps for leaf in seen.leaves.values() for kind in leaf.structures.values())
+
+
 def _at_fill(request: Request, seen: _Operands, fill: Expr, dtype: Any) -> bool:
     """Whether a reduction need not visit fills: it begins with the fill of its values, or there are
     none."""
-    kinds = [kind for leaf in seen.leaves.values() for kind in leaf.structures.values()]
-    if not any(kind.gaps for kind in kinds):
+    if not _has_gaps(seen):
         return True
     start = start_of(request, dtype)
     return isinstance(fill, Literal) and start is not None and alike(fill.value, start)
@@ -340,7 +344,10 @@ def _complete(
     else:
         wanted = _structures(request, seen, value, loops, own)
     full = all(not kind.gaps and kind.pieces == structures.DENSE.pieces for kind in wanted)
-    fill = dense_fill(dtype) if full else fill
+    own_fill = known.fill
+    if full and not _has_gaps(seen):
+        own_fill = Literal(dense_fill(dtype), dtype)
+        fill = final_fill(request, own_fill, sizes, dtype, own)
     kept = start if request.op is not None and full else fill
     leaf = structures.leaf_for(kept, dtype)
     offered = [_levels_along(name, seen) for name in own]
@@ -370,9 +377,10 @@ def _complete(
         plan.shared = Kernel.of_program(several, Options(small=ALONG_DATA), quiet=True)
     plan.stored, plan.extended = own, extended
     plan.back = None if own == request.out else tuple(request.out.index(name) for name in own)
-    plan.refill = fill if request.op is not None and full and not alike(fill, start) else None
-    if request.op is not None and not full and not at_fill:
-        plan.varies = Refill(request, known.fill, dtype, own)
+    refill = Refill(request, own_fill, dtype, own)
+    settled = isinstance(own_fill, Literal) and alike(own_fill.value, start)
+    plan.refill = refill if request.op is not None and full and not settled else None
+    plan.varies = refill if request.op is not None and not full and not at_fill else None
     plan.blank = blank_of(plan.format)
     aligned, fold = own, None
     if request.op is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from finch_array import plans
 from finch_array.elementwise import scalar_tensor
-from finch_array.leaves import dense_fill, differs, relabelled, same, stored_values
+from finch_array.leaves import differs, relabelled, same, stored_values
 from finch_array.operands import entries, has_memory, is_dense, kinds_of, stored
 from finch_array.requests import Request, Value, letters
 from finch_array.run import coordinates, is_short, run, sorted_tensor
@@ -155,7 +155,7 @@ def _of_scattered(
         np.copyto(values, filled, where=counts.to_numpy() < count)
     there = 0 if is_short(len(values), 0) else int(stored(array).source.nnz)
     if values.ndim == 1 and is_short(len(values), there):
-        return relabelled(found, dense_fill(found.dtype))
+        return relabelled(found, way.fill)
     coords = np.nonzero(differs(values, way.fill))
     return sorted_tensor(values.shape, coords, values[coords], way.fill, there)
 

@@ -237,3 +237,45 @@ def test_the_dtype_of_an_earlier_number_is_not_taken():
     A = Tensor(SparseList(SparseList(Element(np.uint16(0)))), whole)
     for number in (0.0, 0, 1.5, 1):
         same(fa.where(A > 2, A, number), np.where(whole > 2, whole, number))
+
+
+def test_numbers_that_change_need_no_new_kernels():
+    """A dense result of dense arrays has one fill, and sums are those of what is stored."""
+    from finch_array.run import _plans
+
+    D, S = fa.asarray(data((4, 5), seed=1)), tensor(data((4, 5), seed=1), MATRICES["rows"])
+    functions = [
+        lambda of, x, m: of.sum((x - m) ** 2), lambda of, x, m: of.max(x - m, axis=0),
+        lambda of, x, m: of.where(x > 1, x, m) + x, lambda of, x, m: of.exp(x / m) * x,
+    ]  # fmt: skip
+    sums = [lambda of, x, m: of.sum(x - m, axis=0), lambda of, x, m: of.sum(x - m)]
+    for array, chosen in ((D, functions), (S, sums)):
+        for function in chosen:
+            function(fa, array, 0.625)
+            count = len(_plans)
+            for m in (0.5, 2.25, -1.0):
+                found = function(fa, array, m)
+                assert len(_plans) == count
+                np.testing.assert_allclose(found.to_numpy(), function(np, array.to_numpy(), m))
+    assert (D - 3).fill_value == fa.max(D - 3, axis=0).fill_value == 0
+    assert (S - 3).fill_value == -3
+
+
+@pytest.mark.parametrize("fill", [np.inf, np.nan, 2.5, -0.0])
+@pytest.mark.parametrize("kind", MATRICES)
+def test_sums_of_what_is_stored_and_of_the_fill(kind, fill):
+    """An infinite fill is not there where all elements are stored."""
+    a = data((4, 5), fill=fill, seed=3)
+    a[1] = [1, 2, 3, 4, 5]
+    A = tensor(a, MATRICES[kind], fill)
+    for axis in (None, 0, 1):
+        np.testing.assert_allclose(fa.sum(A, axis=axis).to_numpy(), np.sum(a, axis=axis))
+        narrow = fa.sum(A, axis=axis, dtype=np.float32, keepdims=True)
+        assert narrow.dtype == np.float32
+        wanted = np.sum(a, axis=axis, dtype=np.float32, keepdims=True)
+        np.testing.assert_allclose(narrow.to_numpy(), wanted, rtol=1e-6)
+    b = np.where(data((4, 5)) > 0, 100, 3).astype(np.int8)
+    B = tensor(b, MATRICES[kind], 3)
+    for axis in (None, 0, 1):
+        same(fa.sum(B, axis=axis), np.sum(b, axis=axis))
+        same(fa.sum(B, axis=axis, dtype=np.int8), np.sum(b, axis=axis, dtype=np.int8))
