@@ -306,15 +306,11 @@ def _decides(value: Expr, name: str, seen: _Operands, fill: Expr) -> bool:
     return structures.equal(structures.simplified(rewrite_expr(value, known)), fill)
 
 
-def _has_gaps(seen: _Operands) -> bool:
-    """Whether there are elements that an operand does not store."""
-    return any(kind.gaps for leaf in seen.leaves.values() for kind in leaf.structures.values())
-
-
 def _at_fill(request: Request, seen: _Operands, fill: Expr, dtype: Any) -> bool:
     """Whether a reduction need not visit fills: it begins with the fill of its values, or there are
     none."""
-    if not _has_gaps(seen):
+    kinds = [kind for leaf in seen.leaves.values() for kind in leaf.structures.values()]
+    if not any(kind.gaps for kind in kinds):
         return True
     start = start_of(request, dtype)
     return isinstance(fill, Literal) and start is not None and alike(fill.value, start)
@@ -345,7 +341,7 @@ def _complete(
         wanted = _structures(request, seen, value, loops, own)
     full = all(not kind.gaps and kind.pieces == structures.DENSE.pieces for kind in wanted)
     own_fill = known.fill
-    if full and not _has_gaps(seen):
+    if full and all(found is None or is_dense(found.source) for found in seen.sources):
         own_fill = Literal(dense_fill(dtype), dtype)
         fill = final_fill(request, own_fill, sizes, dtype, own)
     kept = start if request.op is not None and full else fill

@@ -17,6 +17,7 @@ from finch_array.leaves import relabelled, same, with_leaf
 from finch_array.operands import (
     NUMBERS,
     array_of,
+    entries,
     has_gaps,
     has_memory,
     is_dense,
@@ -33,6 +34,7 @@ from finch_core.ir.expressions import Call, Cast, Expr, Literal
 from finch_core.ir.operators import Operator, operator_for
 from finch_core.ir.program import Stored
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.worth import are_few
 
 
 def reduce(
@@ -89,7 +91,7 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
     ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
     array = array_operand(x)
-    if _has_fill(array):
+    if _has_fill(array) and are_few(("sum", array.signature), entries(array)):
         axes = axes_of(axis, array.ndim)
         wanted = sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
         found = _sum_apart(array, axes, wanted)
@@ -107,8 +109,8 @@ def _has_fill(array: Any) -> bool:
 
 
 def _sum_apart(array: Any, axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The sum of what is stored and, as often as they are not, of the fill: one kernel for all
-    fills. None for other results than dense ones."""
+    """The sum of what is stored, and of the fill as often as elements are not: by one kernel for
+    all fills, until one for this fill is worth it. None for other results than dense ones."""
     inner = stored(array)
     if not isinstance(inner.source, Tensor):
         return None
