@@ -415,6 +415,8 @@ class Elementwise:
     def _fill_varies(self, operands: Sequence[Any]) -> bool:
         """Whether the fill of the result depends on numbers: ``0 * x`` is 0 unless ``x`` is not
         finite."""
+        if _all_dense(operands):
+            return False
         key = tuple([  # in which an array is unlike the number that is its fill
             told(x) if isinstance(x, NUMBERS) else (x.dtype, x.fill_value.tobytes(), "fill")
             for x in operands
@@ -427,8 +429,6 @@ class Elementwise:
         return found
 
     def _is_varying(self, operands: Sequence[Any]) -> bool:
-        if _all_dense(operands):
-            return False
         known = [_on_fill(x) for x in operands]
         unknown = [
             Var(f"x{k}", own.dtype) if isinstance(x, NUMBERS) else own
