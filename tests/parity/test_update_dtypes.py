@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from finch_core import Tensor, choose, kernel, maxby, minby
@@ -207,6 +207,16 @@ def updates(draw: Any) -> tuple[Any, Any, Any]:
     return draw(st.sampled_from(PROGRAMS)), scalar, Tensor(format, np.array(data, of))
 
 
+def is_idempotent(scalar: Any, vector: Any) -> bool:
+    """Whether ``joined`` is what it is declared to be: what it computes of these does not wrap."""
+    wide = np.result_type(scalar.dtype, vector.dtype)
+    if wide.kind not in "iu":
+        return True
+    values = [int(x) for x in (scalar.value, vector.fill_value, *vector.to_numpy())]
+    most = max(v // 100 for v in values) * 100 + max(v % 100 for v in values)
+    return most <= np.iinfo(wide).max
+
+
 @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(updates())
 def test_updates_of_any_dtype_by_any_other(update):
@@ -216,6 +226,7 @@ def test_updates_of_any_dtype_by_any_other(update):
     if refused:
         assert re.search("cannot take|not defined", refused)
         return
+    assume(function is not parts or is_idempotent(scalar, vector))
     with np.errstate(all="ignore"):
         expected = run.reference(scalar, vector)
         np.testing.assert_array_equal(run(scalar, vector).to_numpy(), expected, strict=True)
