@@ -57,9 +57,9 @@ def getitem(x: Any, index: Any) -> Any:
     if place is not None and (not has_structure(array) or moves_in_pieces(array)):
         vector = index[place] if index.__class__ is tuple else index
         return taking.taken(array, checked_item(vector, shape[place], place), place)
-    vectors = _vectors(index, shape)
-    if vectors is not None and _is_looked_up(array):
-        return taking.listed_elements(array, vectors)
+    if _are_vectors(index, len(shape)) and has_gaps(array) and not moves_in_pieces(array):
+        vectors = tuple([checked_item(x, shape[k], k) for k, x in enumerate(index)])
+        return _elements(array, Parts(vectors, (), (1,) * len(vectors)))
     items = _plain_items(index, shape)
     if items is not None:
         if array.__class__ is Tensor:
@@ -90,16 +90,16 @@ def _vector_place(index: Any, ndim: int) -> int | None:
     return found if len(given) <= ndim else None
 
 
-def _vectors(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
-    """Vectors of integers of one length for all dimensions, two or more, if an index is that."""
-    if index.__class__ is not tuple or len(index) != len(shape) or len(shape) < 2:
-        return None
+def _are_vectors(index: Any, ndim: int) -> bool:
+    """Whether an index is vectors of integers of one length, for all dimensions, two or more."""
+    if index.__class__ is not tuple or len(index) != ndim or ndim < 2:
+        return False
     for x in index:
         if x.__class__ is not np.ndarray or x.ndim != 1 or x.dtype.kind != "i":
-            return None
+            return False
         if len(x) != len(index[0]):
-            return None
-    return [checked_item(x, n, k) for k, (x, n) in enumerate(zip(index, shape, strict=True))]
+            return False
+    return True
 
 
 def _plain_items(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...] | None:
@@ -279,8 +279,8 @@ def _advanced(array: Any, parts: Parts) -> Any:
         return found
     scattered = all(x.__class__ is not slice for x in parts.items)
     if has_gaps(array) and not (structured and scattered):
-        if scattered and not parts.new and _is_looked_up(array):
-            return _looked_up(array, parts)
+        if scattered and not parts.new and not structured:
+            return _elements(array, parts)
         return _chosen(array, parts)
     grids, shape = positions(parts, array.shape)
     return array_of(gathered(array, [g.reshape(-1) for g in grids]).reshape(shape))
@@ -291,14 +291,10 @@ def _are_few(array: Any) -> bool:
     return are_few(("elements", array.signature), entries(array)) or not compiles()
 
 
-def _is_looked_up(array: Any) -> bool:
-    """Whether single elements become a list of those that an array stores, each looked up in a
-    level."""
-    return has_gaps(array) and not moves_in_pieces(array) and not _are_few(array)
-
-
-def _looked_up(array: Any, parts: Parts) -> Any:
-    """Single elements, each looked up in a level: where the array stores many."""
+def _elements(array: Any, parts: Parts) -> Any:
+    """A list of single elements: each is looked up in a level where the array stores many."""
+    if _are_few(array):
+        return _chosen(array, parts)
     shape, sought = _sought(parts.items)
     found = taking.listed_elements(array, sought)
     if len(shape) == 1:

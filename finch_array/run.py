@@ -252,12 +252,13 @@ def reordered(source: Any, order: Sequence[int]) -> Tensor:
 def _index_of(arrays: Sequence[Any], shape: Sequence[int], count: int) -> Any:
     """The dtype of the indices and positions of ``count`` entries made from those of ``arrays``:
     int32 if all of these have that, and it holds what is made."""
-    if not arrays or max((count, *shape)) > _MOST_NARROW:
+    if not arrays or max((count, *shape)) > MOST_NARROW:
         return np.int64
     return np.int32 if all(map(_is_narrow, arrays)) else np.int64
 
 
-_MOST_NARROW = int(np.iinfo(np.int32).max)
+MOST_NARROW = int(np.iinfo(np.int32).max)
+"""The greatest index of 32 bits."""
 
 
 def _is_narrow(array: Any) -> bool:
@@ -353,6 +354,6 @@ def numpy_of(value: Any) -> Any:
 
 
 __all__ = [
-    "SPARE", "as_seen", "coordinates", "in_format", "is_short", "materialised", "numpy_of",
-    "prepared", "reordered", "run", "settled_plan", "sorted_tensor",
+    "MOST_NARROW", "SPARE", "as_seen", "coordinates", "in_format", "is_short", "materialised",
+    "numpy_of", "prepared", "reordered", "run", "settled_plan", "sorted_tensor",
 ]  # fmt: skip

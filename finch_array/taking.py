@@ -19,7 +19,7 @@ from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import MOST, entries, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
-from finch_array.run import as_seen, coordinates, materialised
+from finch_array.run import MOST_NARROW, as_seen, coordinates, materialised
 from finch_array.sorted_coordinates import FEW, matches, matches_in_order
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
@@ -177,9 +177,6 @@ def _scattered(
 
     sizes = dict(zip(letters(source.ndim), shape, strict=True)) | numbers
     return result_of((key, long, index), make, sizes, shape, [source, chosen], call)
-
-
-MOST_NARROW = int(np.iinfo(np.int32).max)
 
 
 def _scattering(ndim: int, format: Format, length: int, index: np.dtype[Any]) -> Plan:

@@ -37,9 +37,7 @@ def set_threads(count: int | None) -> None:
     Results do not depend on the number. Raises ``ValueError`` for one below 1, and ``TypeError``
     for what is no integer.
     """
-    if count is not None:
-        count = operator.index(count)
-    if count is not None and count < 1:
+    if count is not None and operator.index(count) < 1:
         raise ValueError(f"the number of threads is 1 or more, not {count}")
     asked = min(count, MOST) if count is not None else _first()
     beyond = os.environ.get(BEYOND, "").strip() not in ("", "0")

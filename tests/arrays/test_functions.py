@@ -467,3 +467,9 @@ def test_variances_of_lists_of_lists_need_no_kernel_that_merges_their_parts(
                 found = getattr(fa, name)(A, axis=axis, correction=correction)
                 assert found.dtype == wanted.dtype
                 np.testing.assert_allclose(np.asarray(found), wanted, atol=1e-15)
+
+
+def test_zeros_of_both_signs_keep_their_order():
+    z = np.array([[0.0, -0.0, 1.0, -0.0, 0.0, -1.0] * 30])
+    found = fa.sort(fa.asarray(z), axis=1).to_numpy()
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(np.sort(z, kind="stable")))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, held, same, tensor
 
-from finch_array import orders
+from finch_array import indexing, orders
 from finch_core import DimensionMismatch, FormatError
 from finch_core.errors import OutOfBounds
 from finch_core.runtime import worth
@@ -168,8 +168,13 @@ VECTORS = {
 @pytest.mark.parametrize("vector", VECTORS)
 @pytest.mark.parametrize("dtype", [np.float64, np.int16, np.complex64, np.bool_])
 @pytest.mark.parametrize("kind", MATRICES)
-def test_vectors_of_indices_by_kernels_and_by_coordinates(kind, dtype, vector, monkeypatch):
-    """Many elements are found by kernels, and few in NumPy; the formats are the same."""
+@pytest.mark.parametrize("backend", ["c", "interpreter"])
+def test_vectors_of_indices_by_kernels_and_by_coordinates(
+    backend, kind, dtype, vector, monkeypatch
+):
+    """Many elements are found by kernels, and few in NumPy; the formats are the same. The
+    interpreter checks each access."""
+    monkeypatch.setenv("FINCH_BACKEND", backend)
     a = data((6, 6), dtype, seed=5)
     A = tensor(a, MATRICES[kind])
     p = np.array(VECTORS[vector], int)
@@ -177,14 +182,18 @@ def test_vectors_of_indices_by_kernels_and_by_coordinates(kind, dtype, vector, m
     indices = [(slice(None), p), (p, slice(None)), p, *pairs]
     few = [A[index] for index in indices]
     monkeypatch.setattr(worth, "WORTH", -1)
+    monkeypatch.setattr(indexing, "compiles", lambda: True)
     for index, other in zip(indices, few, strict=True):
         for _ in range(2):  # the second is a call that is known
             same(A[index], a[index])
             assert getattr(A[index], "format", None) == getattr(other, "format", None)
 
 
-def test_vectors_of_indices_of_deep_and_turned_arrays(monkeypatch):
+@pytest.mark.parametrize("backend", ["c", "interpreter"])
+def test_vectors_of_indices_of_deep_and_turned_arrays(backend, monkeypatch):
+    monkeypatch.setenv("FINCH_BACKEND", backend)
     monkeypatch.setattr(worth, "WORTH", -1)
+    monkeypatch.setattr(indexing, "compiles", lambda: True)
     a = data((3, 4, 5), seed=2)
     p, q = np.array([4, 0, 0, -2]), np.array([1, -3, 0, 2])
     for levels in (("Dense", "Dense", "SparseList"), ("SparseCOO", "SparseCOO", "SparseCOO")):
