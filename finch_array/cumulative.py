@@ -1,7 +1,8 @@
 """Cumulative sums and products: recurrences along an axis, run by one kernel.
 
 Where the fill changes nothing (0 in a sum), the result is constant between stored elements, and is
-stored as runs: one for each stored element. Otherwise it is dense along the axis.
+stored as runs: one for each stored element. Otherwise each element is another one, and the result
+is dense, computed by NumPy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from finch_array.axes import axis_of
 from finch_array.manipulation import concat, reshape
 from finch_array.operands import array_of, is_dense, stored
 from finch_array.plans import Plan
-from finch_array.ready import Ready, warn_if_dense
+from finch_array.ready import Ready, warn_dense, warn_if_dense
 from finch_array.reductions import array_operand, sum_dtype
 from finch_array.requests import letters
 from finch_array.run import as_seen, materialised, reordered
@@ -65,7 +66,8 @@ def _cumulated(
         ends = list(array.shape)
         ends[place] = 1
         array = concat([np.full(ends, start, array.dtype), array], axis=place)
-    if is_dense(array):
+    if is_dense(array) or not alike(cast_value(array.fill_value, wanted), start):
+        warn_dense(name, array.shape, wanted, [array])
         return array_of(dense(array.to_numpy(), axis=place, dtype=wanted))
     return _of_sparse(name, op, start, array, place)
 
@@ -115,10 +117,8 @@ def _in_order(array: Any, order: list[int]) -> Tensor:
 def _format(array: Tensor, start: Any) -> Format:
     """The format of the result for an operand that is stored in order, the axis last."""
     levels = array.format.levels()[:-1]
-    wanted = [structures.DENSE] * len(levels)
-    if alike(cast_value(array.fill_value, start.dtype), start):
-        wanted = [_of_many(level.structure) for level in levels]
-        wanted[-1] = Structure(Pieces.RUNS, gaps=False) if wanted[-1].gaps else structures.DENSE
+    wanted = [_of_many(level.structure) for level in levels]
+    wanted[-1] = Structure(Pieces.RUNS, gaps=False) if wanted[-1].gaps else structures.DENSE
     leaf = structures.leaf_for(start, start.dtype)
     return structures.nested(wanted, [[level] for level in levels], leaf)
 

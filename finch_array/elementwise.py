@@ -7,7 +7,6 @@ are, whatever the format. Functions of several arrays are kernels over all of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from inspect import Signature
 from types import FunctionType
 from typing import Any
@@ -29,7 +28,16 @@ from finch_array.operands import (
 from finch_array.parameters import Parameters
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
-from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
+from finch_array.structures import (
+    constant,
+    equal,
+    fill_of,
+    forgets,
+    leaf_for,
+    plain,
+    simplified,
+    where_stored,
+)
 from finch_array.wide_numbers import (
     as_words,
     check_range,
@@ -42,7 +50,6 @@ from finch_array.wide_numbers import (
 from finch_core.errors import FormatError
 from finch_core.frontend.inlining import expression_of
 from finch_core.frontend.seen import Seen
-from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
@@ -330,15 +337,13 @@ class Elementwise:
         none = leaves.dense_fill(fill.dtype)
 
         def value(*exprs: Expr) -> Expr:
-            there: list[Expr] = [Stored(x) for x in exprs if isinstance(x, Access)]
-            anywhere = reduce(lambda a, b: Call(prim.or_, (a, b)), there[1:], there[0])
-            return Call(prim.ifelse, (anywhere, self.value(*exprs), Literal(none, none.dtype)))
+            return where_stored(exprs, self.value(*exprs), none)
 
         def request() -> Request:
             return evolve(self._request(value, ranks, ndim), keeps=True)
 
         found = stored(run((self._key, ranks, "refilled", none.dtype), request, operands))
-        if _forgets(found.source.layout.levels):
+        if forgets(found.source.layout.levels):
             if len(self._padding) >= MOST:
                 self._padding.clear()
             self._padding.add(key)
@@ -468,15 +473,6 @@ def _by_rule(rule: Rule, values: Sequence[Any]) -> Any:
     op, dtypes, result, parts = rule
     found = [values[p] if p.__class__ is int else _by_rule(p, values) for p in parts]
     return cast_value(op.evaluate(*map(cast_value, found, dtypes)), result)
-
-
-def _forgets(levels: Sequence[Any]) -> bool:
-    """Whether a format, of these levels above its leaf, cannot tell what equals its fill from what
-    is not stored: the innermost level pads, or has room for one piece, for which it takes nothing
-    that equals the fill; or another merges neighbours that are equal."""
-    *outer, innermost, _leaf = levels
-    alone = innermost.pads or innermost.structure.single
-    return alone or any(level.structure.pieces is Pieces.RUNS for level in outer)
 
 
 def _on_fill(operand: Any) -> Expr:

@@ -184,13 +184,23 @@ def schedule(
     """The value of a request, and the order of loops for operands of about these sizes;
     ``dense``: see ``make``."""
     seen = _seen(request, operands, sizes)
-    value = request.value(*seen.exprs)
-    known = structures.settled(
-        structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes)), request.dtype
-    )
+    known = _analysed(request, seen, sizes)
     value, dtype = known.expr, concrete(known.dtype)
     order = _ordered(request, operands, sizes, seen, value, known, dtype, dense)
     return Schedule(request, seen, value, known, dtype, order)
+
+
+def analysed(
+    request: Request, operands: Sequence[Any], sizes: Mapping[str, int]
+) -> structures.Analysis:
+    """The fill, dtype and structures of the values of a request on operands."""
+    return _analysed(request, _seen(request, operands, sizes), sizes)
+
+
+def _analysed(request: Request, seen: _Operands, sizes: Mapping[str, int]) -> structures.Analysis:
+    value = request.value(*seen.exprs)
+    found = structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes))
+    return structures.settled(found, request.dtype)
 
 
 def make(

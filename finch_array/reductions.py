@@ -13,20 +13,17 @@ from finch_array import functions as fn
 from finch_array.axes import axes_of
 from finch_array.elementwise import scalar_tensor
 from finch_array.joining import has_structure
-from finch_array.leaves import relabelled, same, with_leaf
+from finch_array.leaves import relabelled, with_leaf
 from finch_array.operands import (
     NUMBERS,
     array_of,
-    entries,
-    has_gaps,
     has_memory,
     is_dense,
     operand,
     settled,
-    stored,
 )
 from finch_array.requests import Request, Value, letters
-from finch_array.run import as_seen, materialised, run
+from finch_array.run import materialised, run
 from finch_array.spreads import spread
 from finch_array.stored_reductions import UFUNCS, reduced
 from finch_core.ir import primitives as prim
@@ -34,7 +31,6 @@ from finch_core.ir.expressions import Call, Cast, Expr, Literal
 from finch_core.ir.operators import Operator, operator_for
 from finch_core.ir.program import Stored
 from finch_core.runtime.tensor import Tensor
-from finch_core.runtime.worth import are_few
 
 
 def reduce(
@@ -90,42 +86,7 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
     ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
-    array = array_operand(x)
-    if _has_fill(array) and are_few(("sum", array.signature), entries(array)):
-        axes = axes_of(axis, array.ndim)
-        wanted = sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
-        found = _sum_apart(array, axes, wanted)
-        if found is not None:
-            return expanded(found, axes) if keepdims else found
-    return _folded("sum", prim.add, array, axis, keepdims, dtype)
-
-
-def _has_fill(array: Any) -> bool:
-    """Whether an array has elements that are not stored, and are numbers other than 0."""
-    if not array.ndim or not has_memory(array) or array.dtype.kind not in "iufc":
-        return False
-    fill = array.fill_value
-    return not same(fill, fill.dtype.type(0)) and not is_dense(array) and has_gaps(array)
-
-
-def _sum_apart(array: Any, axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The sum of what is stored, and of the fill as often as elements are not: by one kernel for
-    all fills, until one for this fill is worth it. None for other results than dense ones."""
-    inner = stored(array)
-    if not isinstance(inner.source, Tensor):
-        return None
-    bare = as_seen(relabelled(inner.source, array.dtype.type(0)), inner.axes)
-    total = _folded("sum", prim.add, bare, axes, False, dtype)
-    there = _stored_counts(bare, axes)
-    if not (total.__class__ is Tensor and there.__class__ is Tensor):
-        return None
-    if not (is_dense(total) and is_dense(there)):
-        return None
-    absent = math.prod([array.shape[k] for k in axes]) - there.to_numpy().astype(np.int64)
-    with np.errstate(all="ignore"):
-        rest = np.asarray(array.fill_value).astype(dtype) * absent.astype(dtype)
-        found = np.where(absent > 0, total.to_numpy() + rest, total.to_numpy())
-    return array_of(found) if found.ndim else scalar_tensor(found)
+    return _folded("sum", prim.add, x, axis, keepdims, dtype)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
+from finch_array.fill_arguments import Case, PassedFills, places_of_fills, without_fills
 from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, stored
 from finch_array.programs import ROOM
 from finch_array.ready import Ready, warn_taken_apart
@@ -73,7 +74,7 @@ def settled_plan(key: Any, operands: Sequence[Any]) -> Ready | None:
     """The plan by which ``run`` has computed a request on operands like these, if it depends on
     nothing but their signatures and shapes; None if there is none."""
     ready, dense = _quick.get(_told(key, operands, None), (None, None))
-    return ready if dense is None else None
+    return ready if dense is None and ready.__class__ is Ready else None
 
 
 def _found(
@@ -83,15 +84,82 @@ def _found(
     for x in operands:
         if x.__class__ is not Tensor and is_lazy(x):
             return _recorded(key, make, operands, given)
+    places = places_of_fills(operands)
+    case = _case(key, make, operands, given, quick, places) if places else None
+    found: Any = NotImplemented
+    if case is not None and not case.refused:
+        found = _with_fills(case, key, operands, given, quick)
+        if found is not NotImplemented and found is not None:
+            return found
     ready, used = _prepared(key, make, operands, given, quick)
+    if found is None and case is not None:
+        case.first = ready.plan
     if used is operands:
-        if len(_quick) >= MOST:
-            _quick.clear()
         plan = ready.plan
         varies = plan.collects and ready.cells > plans.DENSE_LEAST
         allowed = is_dense_allowed(plan.request, operands, ready.sizes) if varies else None
-        _quick[quick] = ready, allowed
+        _remember(quick, ready, allowed)
     return ready(used)
+
+
+def _remember(quick: Any, ready: Ready | PassedFills, allowed: bool | None) -> None:
+    if len(_quick) >= MOST:
+        _quick.clear()
+    _quick[quick] = ready, allowed
+
+
+# -- fills that change ------------------------------------------------------------------------
+
+
+def _case(
+    key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, told: Any,
+    places: tuple[int, ...],
+) -> Case | None:  # fmt: skip
+    """What is known of requests on operands like these with other fills."""
+    known = _request(key, make)
+    if any(k in known.marked for k in places):
+        return None
+    shapes = told[SHAPES]
+    sizes = plans.sizes_of(known, operands, given, shapes)
+    bare, _ = without_fills(operands, places)
+    like = (
+        key, places, _told(key, bare, given)[SIGNATURES], stretched(known, shapes, sizes),
+        is_dense_allowed(known, operands, sizes), magnitudes(operands, sizes),
+    )  # fmt: skip
+    found = _cases.get(like)
+    if found is None:
+        if len(_cases) >= MOST:
+            _cases.clear()
+        found = _cases[like] = Case(known, places)
+    return found
+
+
+def _with_fills(case: Case, key: Any, operands: Sequence[Any], given: Any, quick: Any) -> Any:
+    """The result of a call whose fills are passed to the kernel; None for the first one that could
+    have done so, ``NotImplemented`` where they need a kernel of their own."""
+    bare, fills = without_fills(operands, case.places)
+    passed = [*bare, *fills]
+    sizes = plans.sizes_of(case.request, operands, given)
+    fill = case.fill_of_result(operands, passed, sizes)
+    if fill is NotImplemented:
+        return NotImplemented
+    if case.first is None:
+        return None
+    loops = case.first.order.loops
+    own = ("fills", key, case.places, case.none, loops)
+    ready, used = _prepared(
+        own, lambda: case.with_fills(loops), passed, given, _told(own, passed, given)
+    )
+    if not case.is_alike(ready.plan):
+        case.refused = True
+        return NotImplemented
+    known = PassedFills(ready, case.places, fill)
+    if used is passed and not ready.plan.collects:
+        _remember(quick, known, None)
+    return known.finished(ready(used))
+
+
+_cases: dict[Any, Case] = {}
 
 
 def _recorded(key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any) -> Any:
@@ -99,9 +167,7 @@ def _recorded(key: Any, make: Callable[[], Request], operands: Sequence[Any], gi
     from finch_array.plan.graph import recorded
     from finch_array.plan.lazies import Lazy
 
-    request = _requests.get(key)
-    if request is None:
-        request = _requests[key] = make()
+    request = _request(key, make)
     return Lazy(recorded(request, operands, plans.sizes_of(request, operands, given)))
 
 
@@ -115,9 +181,7 @@ def prepared(
 def _prepared(
     key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, told: Any
 ) -> tuple[Ready, Sequence[Any]]:
-    known = _requests.get(key)
-    if known is None:
-        known = _requests[key] = make()
+    known = _request(key, make)
     shapes = told[SHAPES]
     sizes = plans.sizes_of(known, operands, given, shapes)
     dense = known.op is not None and is_dense_allowed(known, operands, sizes)
@@ -136,12 +200,19 @@ def _prepared(
     return plan.ready(sizes, size), operands
 
 
-_quick: dict[Any, tuple[Ready, bool | None]] = {}
+def _request(key: Any, make: Callable[[], Request]) -> Request:
+    found = _requests.get(key)
+    if found is None:
+        found = _requests[key] = make()
+    return found
+
+
+_quick: dict[Any, tuple[Any, bool | None]] = {}
 
 
 def _forget() -> None:
     """Forget all plans: plugins were added or removed."""
-    for table in (_quick, _plans, _requests):
+    for table in (_quick, _plans, _requests, _cases):
         table.clear()
 
 

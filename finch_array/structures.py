@@ -10,6 +10,7 @@ an operand is, so it holds at most a constant times what the operands hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces, Structure
+from finch_core.ir import primitives as prim
 from finch_core.ir.defined_operators import operator_from
 from finch_core.ir.dtypes import BOOL, Type, concrete
 from finch_core.ir.expressions import (
@@ -348,6 +350,22 @@ def _is_written_in_order(level: Any) -> bool:
     in any order (a hash table) keeps more than a result needs that is written in order."""
     kind: Structure = level.structure
     return (level.order is Order.ONCE or not kind.gaps) and not kind.joined
+
+
+def forgets(levels: Sequence[Any]) -> bool:
+    """Whether a format, of these levels above its leaf, cannot tell what equals its fill from what
+    is not stored: the innermost level pads, or has room for one piece, for which it takes nothing
+    that equals the fill; or another merges neighbours that are equal."""
+    *outer, innermost, _leaf = levels
+    alone = innermost.pads or innermost.structure.single
+    return alone or any(level.structure.pieces is Pieces.RUNS for level in outer)
+
+
+def where_stored(exprs: Sequence[Expr], value: Expr, none: Any) -> Expr:
+    """``value`` where any of the arrays among ``exprs`` stores an element, else ``none``."""
+    there: list[Expr] = [Stored(x) for x in exprs if isinstance(x, Access)]
+    anywhere = reduce(lambda a, b: Call(prim.or_, (a, b)), there[1:], there[0])
+    return Call(prim.ifelse, (anywhere, value, Literal(none, none.dtype)))
 
 
 def dense_levels(ndim: int, leaf: Format) -> Format:

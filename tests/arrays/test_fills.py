@@ -240,7 +240,7 @@ def test_the_dtype_of_an_earlier_number_is_not_taken():
 
 
 def test_numbers_that_change_need_no_new_kernels():
-    """A dense result of dense arrays has one fill, and sums are those of what is stored."""
+    """A dense result of dense arrays has one fill, and that of sparse ones is passed to kernels."""
     from finch_array.run import _plans
 
     D, S = fa.asarray(data((4, 5), seed=1)), tensor(data((4, 5), seed=1), MATRICES["rows"])
@@ -251,9 +251,10 @@ def test_numbers_that_change_need_no_new_kernels():
     sums = [lambda of, x, m: of.sum(x - m, axis=0), lambda of, x, m: of.sum(x - m)]
     for array, chosen in ((D, functions), (S, sums)):
         for function in chosen:
-            function(fa, array, 0.625)
+            for m in (0.625, 0.75):
+                function(fa, array, m)
             count = len(_plans)
-            for m in (0.5, 2.25, -1.0):
+            for m in (0.5, 2.25, -1.25):
                 found = function(fa, array, m)
                 assert len(_plans) == count
                 np.testing.assert_allclose(found.to_numpy(), function(np, array.to_numpy(), m))

@@ -1,0 +1,191 @@
+"""Fills that change from call to call: one kernel for all of them, to which they are passed.
+
+The fill of an array is a constant of its format, so that a kernel that would skip fills can. Where
+it has to visit them all the same, as sums of products with dense arrays do unless the fill is 0, an
+array like the last one but for its fill needs no other kernel: what is stored is read, and the fill
+is a number beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from finch_array import plans
+from finch_array.final_fills import final_fill, start_of
+from finch_array.leaves import dense_fill, relabelled, with_leaf
+from finch_array.operands import NUMBERS, has_memory, is_dense, stored
+from finch_array.ready import Ready
+from finch_array.requests import Indices, Request
+from finch_array.structures import equal, forgets, is_full, where_stored
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Access, Call, Expr, Literal, alike
+from finch_core.ir.program import Stored
+from finch_core.ir.rewrite import rewrite_expr
+from finch_core.records import define, evolve, frozen
+from finch_core.runtime.tensor import Tensor
+from finch_wrappers.swizzle import SwizzleTensor
+
+
+def places_of_fills(operands: Sequence[Any]) -> tuple[int, ...]:
+    """The operands whose fills can be passed: arrays that do not store elements that are numbers
+    without a meaning of their own to operators."""
+    return tuple(
+        [k for k, x in enumerate(operands) if not isinstance(x, NUMBERS) and _is_passed(x)]
+    )
+
+
+def _is_passed(array: Any) -> bool:
+    if not array.ndim or array.dtype.kind not in "iufc" or not has_memory(array):
+        return False
+    fill = array.fill_value
+    if fill in (0, 1, -1) or is_dense(array):
+        return False
+    if fill in _ends(array.dtype) if array.dtype.kind in "iu" else not np.isfinite(fill):
+        return False  # the identities of ``min`` and ``max``
+    return isinstance(stored(array).source, Tensor)
+
+
+@cache
+def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the greatest integer of a dtype."""
+    known = np.iinfo(dtype)
+    return known.min, known.max
+
+
+def without_fills(
+    operands: Sequence[Any], places: Sequence[int]
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """The operands over the same memory with the fill 0 at ``places``, and the fills there."""
+    given = list(operands)
+    for k in places:
+        given[k] = with_fill(operands[k], operands[k].dtype.type(0))
+    return given, tuple([operands[k].fill_value for k in places])
+
+
+def with_fill(array: Any, fill: Any) -> Any:
+    """An array over the same memory with another fill."""
+    if array.__class__ is Tensor:
+        return relabelled(array, fill)
+    found = stored(array)
+    made = relabelled(found.source, fill)
+    in_order = found.axes == tuple(range(len(found.axes)))
+    return made if in_order else SwizzleTensor.of_valid(made, found.axes)
+
+
+@frozen(eq=False)
+class PassedFills:
+    """A plan to which the fills of the operands at ``places`` are passed; ``fill`` is that of the
+    result (None: what the plan gives)."""
+
+    ready: Ready
+    places: tuple[int, ...]
+    fill: Any
+
+    def __call__(self, operands: Sequence[Any]) -> Any:
+        """Run the kernel; the operands have the signatures and shapes that this was made for."""
+        bare, fills = without_fills(operands, self.places)
+        return self.finished(self.ready([*bare, *fills]))
+
+    def finished(self, found: Any) -> Any:
+        """The result of the kernel with its own fill."""
+        return found if self.fill is None else with_fill(found, self.fill)
+
+
+@define(eq=False)
+class Case:
+    """Calls of a request on operands that differ in their fills alone, at ``places``.
+
+    ``first`` is the plan of the first call that could have passed them, ``general`` the request to
+    which they are passed, with its ``analysis``. If the fill of the result depends on them, it is 0
+    in the kernel, of the dtype ``none``, and is set afterwards. ``refused``: the results of that
+    request are stored in another way."""
+
+    request: Request
+    places: tuple[int, ...]
+    first: plans.Plan | None = None
+    general: Request | None = None
+    none: np.dtype[Any] | None = None
+    analysis: Any = None
+    refused: bool = False
+
+    def fill_of_result(
+        self, operands: Sequence[Any], passed: Sequence[Any], sizes: Mapping[str, int]
+    ) -> Any:
+        """The fill of the result on operands, of which ``passed`` are given to the kernel; None
+        where it is the same for all fills, ``NotImplemented`` where a kernel for these fills alone
+        would skip them, or store less."""
+        if self.general is None:
+            self._generalise(passed, sizes)
+        known, general = plans.analysed(self.request, operands, sizes), self.analysis
+        if known.shapes != general.shapes:
+            return NotImplemented
+        fill, dtype = known.fill, concrete(known.dtype)
+        if isinstance(general.fill, Literal) and self.none is None:
+            return None if equal(fill, general.fill) else NotImplemented
+        if not isinstance(fill, Literal):
+            return None
+        skipped = self.request.op is not None and not is_full(known)
+        if skipped and alike(fill.value, start_of(self.request, dtype)):
+            return NotImplemented
+        return final_fill(self.request, fill, sizes, dtype, self.request.out)
+
+    def with_fills(self, loops: Indices) -> Request:
+        """The request to which fills are passed, with these loops."""
+        assert self.general is not None
+        return evolve(self.general, loops=loops)
+
+    def _generalise(self, passed: Sequence[Any], sizes: Mapping[str, int]) -> None:
+        """Make the general request."""
+        count = len(self.request.inputs)
+        general = _general(self.request, self.places, count)
+        known = plans.analysed(general, passed, sizes)
+        if self.request.op is None and not isinstance(known.fill, Literal):
+            self.none = concrete(known.dtype)
+            none = dense_fill(self.none)
+            general = evolve(_general(self.request, self.places, count, none), keeps=True)
+            known = plans.analysed(general, passed, sizes)
+        self.general, self.analysis = general, known
+
+    def is_alike(self, plan: plans.Plan) -> bool:
+        """Whether the results of a plan are stored like those of the first one, and whether it can
+        tell what equals its fill from what is not stored."""
+        first = self.first
+        assert first is not None
+        if plan.copies or plan.varies is not None or plan.stored != first.stored:
+            return False
+        levels = plan.format.levels()
+        gaps = any(level.structure.gaps for level in levels[:-1])
+        if plan.request.keeps and gaps and forgets(levels):
+            return False
+        none = dense_fill(plan.format.dtype)
+        one, other = (with_leaf(x.format, none, none.dtype) for x in (plan, first))
+        return one == other
+
+
+def _general(request: Request, places: Sequence[int], count: int, none: Any = None) -> Request:
+    """A request to which the fills of the operands at ``places`` are passed, behind the ``count``
+    operands; its value is ``none``, if that is given, where no array stores anything."""
+
+    def value(*exprs: Expr) -> Expr:
+        own, fills = exprs[:count], exprs[count:]
+        by_array = {own[k]: fill for k, fill in zip(places, fills, strict=True)}
+
+        def read(expr: Expr) -> Expr:
+            if isinstance(expr, Stored) and isinstance(expr.access, Call):
+                return expr.access.args[0]  # which its operand has become
+            if isinstance(expr, Access) and expr in by_array:
+                return Call(prim.ifelse, (Stored(expr), expr, by_array[expr]))
+            return expr
+
+        found = rewrite_expr(request.value(*own), read)
+        return found if none is None else where_stored(own, found, none)
+
+    return evolve(request, value=value, inputs=(*request.inputs, *[()] * len(places)))
+
+
+__all__ = ["Case", "PassedFills", "places_of_fills", "with_fill", "without_fills"]
