@@ -10,18 +10,22 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.functions import dtype_of
-from finch_array.indexing import _plain, getitem, is_mask, positions, true_places
+from finch_array.indexing import _plain, getitem, is_mask, of_shape, positions, true_places
 from finch_array.indices import Parts, parts_of, without_flags
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.leaves import differs
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, entries, is_dense, operand, settled, stored
-from finch_array.run import coordinates, sorted_tensor
+from finch_array.requests import Request, letters
+from finch_array.run import coordinates, run, sorted_tensor
 from finch_array.sorted_coordinates import FEW, keys_of
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Expr
 from finch_core.ir.operators import alike
+from finch_core.ir.program import Stored
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
 
@@ -39,6 +43,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         return
     given = operand(_of_numbers(array.dtype, value))
     _check_dtype(array, given)
+    index = of_shape(index, array)
     if is_dense(array):
         if array.signature.readonly:
             raise FormatError("this array is read-only", hint="assign to a copy, A.copy()")
@@ -126,6 +131,11 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         if found is not None:
             replace(array, found)
             return
+    if not are_few(("assigned", array.signature), entries(array)):
+        found = _merged(array, index, parts, value)
+        if found is not None:
+            replace(array, found)
+            return
     _, coords, values = coordinates(array)
     few = None if parts is None else _few(parts, shape, value, fill)
     if few is not None:
@@ -133,18 +143,54 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         kept = ~_inside(len(values), coords, spans)
         whole = [np.concatenate([c[kept], a]) for c, a in zip(coords, added, strict=True)]
     else:
-        places, part_shape = _places(array, index, parts)
-        new = _values_at(array, value, places, part_shape, masked)
-        keys, changed = keys_of(shape, coords), keys_of(shape, places)
-        if not masked:
-            changed, last = np.unique(changed[::-1], return_index=True)  # the last of equals counts
-            new = new[::-1][last]
+        changed, new = _changes(array, index, parts, value)
+        keys = keys_of(shape, coords)
         kept = ~_among(keys, changed)
         there = differs(new, fill)
         new = new[there]
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
     found = np.concatenate([values[kept], new.astype(array.dtype)])
     replace(array, sorted_tensor(shape, whole, found, fill, of=(array,)))
+
+
+def _changes(array: Any, index: Any, parts: Parts | None, value: Any) -> tuple[Any, Any]:
+    """The places that are assigned, as numbers in order, and what is assigned there."""
+    places, part_shape = _places(array, index, parts)
+    new = _values_at(array, value, places, part_shape, parts is None)
+    changed = keys_of(array.shape, places)
+    if parts is None or len(new) == 1:
+        return changed, new
+    changed, last = np.unique(changed[::-1], return_index=True)  # the last of equals counts
+    return changed, new[::-1][last]
+
+
+def _merged(array: Tensor, index: Any, parts: Parts | None, value: Any) -> Any:
+    """The array with what is assigned, by a kernel that merges both; None where more is assigned
+    than the array stores."""
+    shape = array.shape
+    if parts is not None and _count(parts, shape) > entries(array):
+        return None
+    changed, new = _changes(array, index, parts, value)
+    coords = np.unravel_index(changed, shape)
+    given = sorted_tensor(shape, coords, new, array.fill_value, of=(array,), in_order=True)
+    names = letters(array.ndim)
+    return run(
+        ("assigned", array.ndim),
+        lambda: Request("assigned", _replaced, (names, names), names), [array, given],
+    )  # fmt: skip
+
+
+def _replaced(old: Expr, new: Expr) -> Expr:
+    return Call(prim.ifelse, (Stored(new), new, old))
+
+
+def _count(parts: Parts, shape: tuple[int, ...]) -> int:
+    """How many elements a part has at most."""
+    found = 1
+    for x, n in zip(parts.items, shape, strict=True):
+        if x.__class__ is slice:
+            found *= len(range(*x.indices(n)))
+    return found * max([x.size for x in parts.items if x.__class__ is np.ndarray], default=1)
 
 
 def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> Any:

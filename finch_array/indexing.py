@@ -47,8 +47,10 @@ def getitem(x: Any, index: Any) -> Any:
         if is_lazy(x) and (found := _lazily(x, index)) is not None:
             return found
         array = array_of(x)
-    if index.__class__ is not slice and is_mask(index, array):
-        return masked(array, index)
+    if index.__class__ is not slice:
+        index = of_shape(index, array)
+        if is_mask(index, array):
+            return masked(array, index)
     if is_dense(array):
         found = _of_dense(array.to_numpy(), index)
         return found if isinstance(found, np.generic) else array_of(np.array(found))
@@ -138,6 +140,19 @@ def _of_dense(array: Any, index: Any) -> Any:
     except IndexError as error:
         parts_of(index, array.shape)  # raises the error in our words, where it has them
         raise OutOfBounds(str(error)) from None
+
+
+def of_shape(index: Any, array: Any) -> Any:
+    """A mask that has no sizes, as ``LoTriMask()``, within the shape of an array of as many
+    dimensions, as an array; any other index as it is."""
+    shape = getattr(index, "shape", ())
+    kind = getattr(getattr(index, "dtype", None), "kind", "")
+    if kind != "b" or None not in shape or len(shape) != array.ndim:
+        return index
+    from finch_array import functions as fn
+    from finch_array.creation import zeros
+
+    return fn.where(index, True, zeros(array.shape, dtype=bool))
 
 
 def is_mask(index: Any, array: Any) -> bool:

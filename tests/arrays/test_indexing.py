@@ -11,6 +11,7 @@ from finch_core import DimensionMismatch, FormatError
 from finch_core.errors import OutOfBounds
 from finch_core.runtime import worth
 from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList, SparsePinpoint
+from finch_wrappers import LoTriMask
 
 INDICES = [
     np.s_[2], np.s_[1:3], np.s_[:, 2], np.s_[::2], np.s_[::-1, 1:5:2], np.s_[None, 2:4, ..., None],
@@ -268,3 +269,18 @@ def test_boxes_of_one_number():
             A[index] = value
             a[index] = value
             same(A, a)
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_masks_without_sizes_have_the_shape_of_the_array(kind):
+    a = data((4, 5), seed=3)
+    A, D = tensor(a, MATRICES[kind]), fa.asarray(a)
+    mask = LoTriMask()
+    lower = np.tri(4, 5, dtype=bool)
+    for array in (A, D):
+        same(array[mask], a[lower])
+    if kind in ("rows", "lists", "hashes"):
+        A[mask], a[lower] = 7, 7
+        same(A, a)
+    D[mask] = 7
+    same(D[mask], np.full(lower.sum(), 7.0))
