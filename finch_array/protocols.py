@@ -71,12 +71,13 @@ def _called(
 ) -> Any:
     """A ufunc of arrays, or of all pairs of their elements: ``call``, with NumPy's dtypes."""
     from finch_array.numpy_numbers import UFUNCS
+    from finch_array.numpy_ufuncs import WRITTEN
 
     given = [x if isinstance(x, NUMBERS) or hasattr(x, "dtype") else array_of(x) for x in inputs]
     dtype, casting = options.get("dtype"), options.get("casting", USUAL)
-    if dtype is None and casting == USUAL:
+    if dtype is None and casting == USUAL and ufunc not in WRITTEN:
         found = call(*given)
-        has_own = isinstance(found, tuple) or ufunc in UFUNCS or ufunc.signature is not None
+        has_own = ufunc.nout > 1 or ufunc in UFUNCS or ufunc.signature is not None
         if has_own or ufunc.resolve_dtypes((*_kinds(given), None))[-1] == found.dtype:
             return found
     return _in_dtypes(ufunc, call, given, dtype, casting)  # rint of integers is of floats, say
@@ -134,6 +135,10 @@ def _reduced(name: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> An
 
 @cache
 def _function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    from finch_array.numpy_ufuncs import WRITTEN
+
+    if ufunc in WRITTEN:
+        return WRITTEN[ufunc]
     name = RENAMED.get(ufunc.__name__, ufunc.__name__)
     try:
         found: Callable[..., Any] = look_up(name)
