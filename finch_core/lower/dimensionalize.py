@@ -172,10 +172,14 @@ class _Dimensionalizer:
 
     def not_negative(self, sizes: Iterable[Expr], whats: list[str], span: Span | None) -> None:
         """Check that the sizes that a program gives to a local are not negative."""
+        hint = "give a size that is 0 or more"
         for size, what in zip(sizes, whats, strict=True):
-            if not isinstance(size, Literal):
+            if isinstance(size, Literal):
+                if size.value < 0:
+                    message = f"{what} cannot be {size.value}: it is negative"
+                    raise DimensionMismatch(message, span=span, hint=hint)
+            else:
                 message = f"{what} cannot be {{1}}: it is negative"
-                hint = "give a size that is 0 or more"
                 self.unit.checks.append(Check(ZERO, size, message, span, "<=", hint=hint))
 
     def present(self, stmt: Declare) -> list[Extent]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Access, Expr, Index, Literal
+from finch_core.ir.expressions import Access, Expr, Index, Literal, Name
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -27,6 +27,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.ir.rewrite import rewrite, rewrite_statements
+from finch_core.symbolic.prover import split
 
 NOTHING = Sequential()
 _WRAPPING = (Loop, Define, Sieve, Labelled)
@@ -35,27 +36,32 @@ _WRAPPING = (Loop, Define, Sieve, Labelled)
 
 def dead_locals(stmt: Sequential) -> Stmt | None:
     """A block without the scratch locals that it declares and does not read; None if there are
-    none."""
+    none. Updates at indices that are checked where they run stay."""
     scratch = {p.tensor for p in stmt.statements if isinstance(p, Declare) and p.scratch}
     dead = scratch - read(stmt) if scratch else scratch
+    if dead and (unchecked := _unchecked(stmt)):
+        updates = (part.target for part in stmt.walk() if isinstance(part, Update))
+        dead -= {target.tensor.root for target in updates if unchecked & {*target.indices}}
     return without(stmt, dead) if dead else None
 
 
 def blank_locals(stmt: Sequential) -> Stmt | None:
     """A block in which the reads of scratch locals that nothing updates are their fill values; None
-    if there are none. A loop whose extent is the length of such a local needs it."""
+    if there are none. A loop whose extent is the length of such a local needs it, and so does one
+    whose bounds are checked where it runs: the index may not be within the local."""
     blank = {p.tensor for p in stmt.statements if isinstance(p, Declare) and p.scratch}
     blank = {tensor for tensor in blank if len(tensor.level.levels()) > 1}
     if not blank:
         return None
     reads: dict[Any, list[Access]] = {tensor: [] for tensor in blank}
+    unchecked = _unchecked(stmt)
     for part in stmt.walk():
         if isinstance(part, Swap):
             blank -= {part.first, part.second}
         elif isinstance(part, Update):
             blank -= {part.target.tensor.root}
         if not isinstance(part, Declare):
-            _note_reads(part, reads, blank)
+            _note_reads(part, reads, blank, unchecked)
     if not any(reads[tensor] for tensor in blank):
         return None
 
@@ -67,15 +73,36 @@ def blank_locals(stmt: Sequential) -> Stmt | None:
     return rewrite(stmt, rule)
 
 
-def _note_reads(part: Stmt, reads: dict[Any, list[Access]], blank: set[Any]) -> None:
-    """Note the accesses of ``part``; what is read in another way, or whose length counts, is not
-    blank."""
+def _unchecked(stmt: Stmt) -> set[Index]:
+    """The indices of the loops whose bounds are checked where they run."""
+    loops = (part for part in stmt.walk() if isinstance(part, Loop))
+    return {loop.index for loop in loops if not _is_checked_before(loop)}
+
+
+def _is_checked_before(loop: Loop) -> bool:
+    """Whether the ends of a loop are known before the program runs, which is where they are
+    compared with dimensions; a single index is not."""
+    extent = loop.extent
+    if extent is None:
+        return False
+    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
+    if atom == other and end == offset + 1:
+        return False
+    nodes = (node for bound in (extent.start, extent.stop) for node in bound.walk())
+    return not any(isinstance(node, (Access, Index, Name)) for node in nodes)
+
+
+def _note_reads(
+    part: Stmt, reads: dict[Any, list[Access]], blank: set[Any], unchecked: set[Index]
+) -> None:
+    """Note the accesses of ``part``; what is read in another way, at ``unchecked`` indices, or
+    whose length counts, is not blank."""
     lengths = {level.shape: tensor for tensor in blank for level in tensor.level.levels()[:-1]}
     for expr in part.exprs:
         for node in expr.walk():
             if isinstance(node, Access):
                 tensor = node.tensor.root
-                if tensor in blank and _is_plain(node):
+                if tensor in blank and _is_plain(node) and unchecked.isdisjoint(node.indices):
                     reads[tensor].append(node)
                 else:
                     blank.discard(tensor)
