@@ -13,6 +13,7 @@ import numpy as np
 
 from finch_array import programs, structures
 from finch_array.axes import axis_of
+from finch_array.fiber_rows import as_rows, below
 from finch_array.manipulation import concat, reshape
 from finch_array.operands import array_of, is_dense, stored
 from finch_array.plans import Plan
@@ -76,6 +77,25 @@ def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> An
     """The recurrence over an array with the axis last, whose dimensions are moved back."""
     order = [*(k for k in range(array.ndim) if k != axis), axis]
     own = _in_order(array, order)
+    format = _format(own, start)
+    if _is_kept(own.format, format) and (rows := as_rows(own)) is not None:
+        found = _ran(name, op, start, rows)
+        return as_seen(below(own, found, format), order)
+    return as_seen(_ran(name, op, start, own), order)
+
+
+def _is_kept(old: Format, new: Format) -> bool:
+    """Whether a result has the outer levels of its operand, other than one dense level alone."""
+    before, after = old.levels(), new.levels()
+    if len(before) < 3 or (len(before) == 3 and before[0].layout == "dense"):
+        return False
+    leaf = after[-1]
+    pairs = zip(before[:-2], after[:-2], strict=True)
+    return all(evolve(one, lvl=leaf) == evolve(other, lvl=leaf) for one, other in pairs)  # type: ignore[misc]
+
+
+def _ran(name: str, op: Operator, start: Any, own: Tensor) -> Tensor:
+    """The recurrence over the last dimension, by a kernel."""
     key = (name, own.signature, own.shape, start.dtype, hub().generation)
     ready = _calls.get(key)
     if ready is None:
@@ -83,7 +103,8 @@ def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> An
             _calls.clear()
         ready = _calls[key] = _ready(name, op, start, own)
     warn_if_dense(name, ready.plan.format, own.shape, [own])
-    return as_seen(ready([own]), order)
+    found: Tensor = ready([own])
+    return found
 
 
 MOST = 1024
