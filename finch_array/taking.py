@@ -19,12 +19,20 @@ from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import MOST, entries, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
-from finch_array.run import MOST_NARROW, as_seen, coordinates, materialised
+from finch_array.run import (
+    MOST_NARROW,
+    as_seen,
+    coordinates,
+    in_format,
+    materialised,
+    sorted_tensor,
+)
+from finch_array.runs import has_runs, runs_of
 from finch_array.sorted_coordinates import FEW, matches, matches_in_order
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change
-from finch_core.interface.structure import Structure
+from finch_core.interface.structure import Pieces, Structure
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Name
 from finch_core.ir.program import (
@@ -69,6 +77,11 @@ def taken(array: Any, indices: Any, place: int) -> Any:
             return as_seen(_taken_by_coordinates(source, vector, at, shape, format), axes)
         if at == source.ndim - 1 and _is_scattered(source, at):
             return as_seen(_scattered(key, source, chosen, shape, call), axes)
+    elif at == source.ndim - 1 and _is_torn(source, len(vector)):
+        format = _format_of(key, source, at)[0]
+        found = _chosen(source, vector, at)
+        made = sorted_tensor(shape, *found, source.fill_value, of=(source,))
+        return as_seen(in_format(made, format), axes)
     sizes = dict(zip(letters(array.ndim), shape, strict=True))
 
     def make(through: Callable[[Format], Format]) -> Plan:
@@ -155,11 +168,34 @@ LONG = 1 << 16
 def _taken_by_coordinates(
     source: Tensor, vector: Any, at: int, shape: tuple[int, ...], format: Format
 ) -> Tensor:
+    return listed(format, shape, *_chosen(source, vector, at), in_order=at == 0)
+
+
+def _chosen(source: Any, vector: Any, at: int) -> tuple[list[Any], Any]:
+    """The coordinates and values of the stored elements of the subarrays."""
     _, coords, values = coordinates(source)
     match = matches_in_order if at == 0 else matches
     entry, position = match(coords[at], vector, source.shape[at])
-    coords = [position if k == at else c[entry] for k, c in enumerate(coords)]
-    return listed(format, shape, coords, values[entry], in_order=at == 0)
+    return [position if k == at else c[entry] for k, c in enumerate(coords)], values[entry]
+
+
+def _is_torn(source: Any, count: int) -> bool:
+    """Whether ``count`` subarrays along the last dimension of an array of runs or blocks, of which
+    a kernel looks for each in each fiber, are found sooner by what single elements it stores."""
+    looked_up = math.prod(source.shape[:-1]) * count
+    if looked_up <= TORN or looked_up <= PER_ELEMENT * entries(source):
+        return False
+    if any(kind.pieces is Pieces.RUNS for kind in kinds_of(source)[:-1]):
+        return False
+    if not has_runs(source):
+        return True
+    runs = runs_of(source)
+    return bool(looked_up > PER_ELEMENT * (runs.stops - runs.starts).sum())
+
+
+TORN, PER_ELEMENT = 1 << 20, 16
+"""More than ``TORN`` subarrays of fibers are not looked for one by one where that are more than
+``PER_ELEMENT`` for each element."""
 
 
 def _scattered(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, held, same, tensor
 
-from finch_array import indexing, orders
+from finch_array import indexing, orders, taking
 from finch_core import DimensionMismatch, FormatError
 from finch_core.errors import OutOfBounds
 from finch_core.runtime import worth
@@ -284,3 +284,21 @@ def test_masks_without_sizes_have_the_shape_of_the_array(kind):
         same(A, a)
     D[mask] = 7
     same(D[mask], np.full(lower.sum(), 7.0))
+
+
+@pytest.mark.parametrize("kind", ["runs", "blocks", "bands", "gapped runs", "rows"])
+def test_columns_of_torn_pieces(kind, monkeypatch):
+    """Where each row would be searched for each column, single elements are taken instead."""
+    for name in ("TORN", "PER_ELEMENT"):
+        monkeypatch.setattr(taking, name, 0)
+    a = held(data((4, 5), seed=3), MATRICES[kind])
+    A = tensor(a, MATRICES[kind])
+    for vector in ([4, 0, 2, 2], [1, 3], [], [4, 3, 2, 1, 0]):
+        chosen = np.array(vector, int)
+        try:
+            found = A[:, chosen]
+        except FormatError:  # a band of what is none any more
+            assert kind == "bands"
+            continue
+        same(found, a[:, chosen])
+        same(found + 1, a[:, chosen] + 1)
