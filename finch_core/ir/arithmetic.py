@@ -409,11 +409,13 @@ def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
 
     Whether it is allowed depends on the other operand (``2**63`` is a number among floats).
     """
+    if op not in _EXACT:
+        return None
     numbers = [int(arg.value) for arg in args]
     bits = sum(number.bit_length() for number in numbers)
     if op is prim.power:
         bits = numbers[0].bit_length() * abs(numbers[1])
-    if not 63 <= bits <= MOST_BITS or op not in _EXACT:
+    if not 63 <= bits <= MOST_BITS:
         return None
     if op is prim.power:
         return numbers[0] ** numbers[1] if numbers[1] >= 0 else None

@@ -53,18 +53,21 @@ def _ufunc(
     *python: Any,
     otherwise: Any = None,
     typing: Any = None,
+    operator: Any = None,
     **algebra: Any,
 ) -> Operator:
     """Register the operator of a ufunc.
 
     ``otherwise`` gives the value for operands that the ufunc refuses; ``typing`` is the typing
-    rule, if it is not the ufunc's.
+    rule, if it is not the ufunc's; ``operator`` is Python's of numbers, where the ufunc takes
+    another way for some: ``np.power(x, 0.5)`` is a square root, NaN for ``-inf``.
     """
+    function = operator or ufunc
 
     def evaluate(*args: Any) -> Any:
         with np.errstate(all="ignore"):
             try:
-                return ufunc(*args)
+                return function(*args)
             except ValueError:
                 if otherwise is None:
                     raise
@@ -107,9 +110,9 @@ def _refuse_power(base: Expr, exponent: Expr) -> str:
 
 # -- arithmetic -----------------------------------------------------------------------------
 power = _ufunc(
-    "pow", np.power, py.pow, builtins.pow, math.pow, symbol="**", otherwise=_negative_power,
-    refuses=_refuse_power, library="pow", approximate="fc", costly=True, left_annihilator=one,
-    exact_left="iuf",
+    "pow", np.power, py.pow, builtins.pow, math.pow, symbol="**", operator=py.pow,
+    otherwise=_negative_power, refuses=_refuse_power, library="pow", approximate="fc",
+    costly=True, left_annihilator=one, exact_left="iuf",
 )  # fmt: skip
 mul = _ufunc(
     "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
@@ -435,7 +438,8 @@ make_tuple = register(Operator("tuple", _make_tuple, _tupled))
 def _field_type(type_: Type, index: int) -> Type:
     fields = tuple_fields(type_) if is_tuple(concrete(type_)) else ()
     if index >= len(fields):
-        raise TypeError(f"{concrete(type_)} has no element {index}")
+        what = f"a tuple of {len(fields)}" if fields else str(concrete(type_))
+        raise TypeError(f"{what} has no element {index}")
     return fields[index]
 
 

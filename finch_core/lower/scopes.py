@@ -188,13 +188,19 @@ class _Scopes:
         if target.tensor.root is None:
             raise _unwritable(stmt.target.tensor, target.span)
         value = self.expr(stmt.value, scope, stmt.span)
+        if isinstance(value, Missing):
+            raise FormatError(
+                f"missing is no value that {stmt.target.tensor} can store",
+                span=stmt.span,
+                hint="write a number, or nothing, under a condition",
+            )
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
         if stmt.op in (prim.and_value, prim.or_value):
             return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
         value = number_of(value)
-        if stmt.op is not None and isinstance(value, Literal):
-            require_held(stmt.op, (target, value), stmt.span)
         try:
+            if stmt.op is not None and isinstance(value, Literal):
+                require_held(stmt.op, (target, value), stmt.span)
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
             raise FormatError(

@@ -259,6 +259,10 @@ class Tensor(ArrayMethods, TensorStorage):
 
         return describe(self)
 
+    def __str__(self) -> str:
+        """The element of a tensor without dimensions, as of NumPy's; else the same as ``repr``."""
+        return repr(self) if self.ndim else str(self.to_numpy()[()])
+
     def _repr_html_(self) -> str | None:
         """The picture that notebooks show: the levels with their buffers, and where elements are
         stored. Its size, and the work to draw it, are bounded."""

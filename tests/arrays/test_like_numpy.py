@@ -193,3 +193,10 @@ def test_quantiles_have_the_dtype_of_numpy(function, dtype):
             found, wanted = function(A, q, axis=axis), function(plain, q, axis=axis)
             assert found.dtype == wanted.dtype, (q, axis)
             np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-3)
+
+
+def test_the_text_of_an_array_without_dimensions_is_its_element():
+    total = fa.sum(fa.asarray(np.array([1.5, 2.0])))
+    assert str(total) == f"{total}" == "3.5"
+    assert repr(total).startswith("Tensor of float64, value 3.5")
+    assert str(fa.asarray(np.array([True, False]))) == repr(fa.asarray(np.array([True, False])))
