@@ -10,6 +10,8 @@ import numpy as np
 
 import finch_array
 from finch_array import functions as fn
+from finch_array.joining import has_structure
+from finch_array.leaves import same
 from finch_array.namespace import method
 from finch_array.operands import is_dense, settled, stored
 from finch_array.run import materialised
@@ -133,12 +135,11 @@ def replace(array: Tensor, result: Any) -> None:
         array.to_numpy()[...] = result.to_numpy()
         return
     cast = result if result.dtype == array.dtype else fn.cast(result, array.dtype)
-    made = (
-        cast
-        if cast.__class__ is Tensor and cast.format == array.format
-        else Tensor(array.format, cast)
-    )
-    array.adopt(made.record, made.arrays)
+    if cast.__class__ is not Tensor or cast.format != array.format:
+        if not same(cast.fill_value, array.fill_value) and not has_structure(array):
+            cast = cast.to_numpy()  # each element is stored: no kernel for this fill
+        cast = Tensor(array.format, cast)
+    array.adopt(cast.record, cast.arrays)
 
 
 # -- the rest ---------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ def reduce(
 
     if array.ndim == 0:
         return value_alone(name, array, value, wanted)
-    found = reduced(name, op, array, axes, value, wanted) if op in UFUNCS else None
+    casts = op is not prim.add or name == "sum"  # all that ``value`` does
+    found = reduced(name, op, array, axes, value, wanted) if casts and op in UFUNCS else None
     if found is None:
         found = run((name, op, array.ndim, axes, wanted), request, [array])
     return expanded(found, axes) if keepdims else found
@@ -162,6 +163,10 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
     """The number of elements along ``axis`` that are not zero, as int64. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
     wide = np.dtype(np.int64)
+    array = array_operand(x)
+    if array.ndim and has_memory(array) and not is_dense(array) and array.fill_value:
+        true = fn.FUNCTIONS["not_equal"](array, array.dtype.type(0))  # of the fill True
+        return sum(true, axis=axis, keepdims=keepdims)
     return reduce(
         "count_nonzero",
         prim.add,

@@ -122,15 +122,18 @@ def _case(
     shapes = told[SHAPES]
     sizes = plans.sizes_of(known, operands, given, shapes)
     bare, _ = without_fills(operands, places)
-    like = (
-        key, places, _told(key, bare, given)[SIGNATURES], stretched(known, shapes, sizes),
-        is_dense_allowed(known, operands, sizes), magnitudes(operands, sizes),
+    dense = is_dense_allowed(known, operands, sizes)
+    like: Any = (
+        key, places, _told(key, bare, given)[SIGNATURES], stretched(known, shapes, sizes), dense
     )  # fmt: skip
-    found = _cases.get(like)
+    size = magnitudes(operands, sizes)
+    found = _cases.get((like, size))
     if found is None:
         if len(_cases) >= MOST:
             _cases.clear()
-        found = _cases[like] = Case(known, places)
+        loops = plans.schedule(known, operands, sizes, dense).order.loops
+        found = _cases.setdefault((like, loops), Case(known, places))
+        _cases[like, size] = found
     return found
 
 

@@ -29,10 +29,13 @@ from finch_core.runtime.tensor import Tensor
 
 UFUNCS: dict[Operator, Any] = {
     prim.maximum: np.maximum, prim.minimum: np.minimum, prim.and_: np.logical_and,
-    prim.or_: np.logical_or, prim.mul: np.multiply,
+    prim.or_: np.logical_or, prim.mul: np.multiply, prim.add: np.add,
 }  # fmt: skip
 """The operators, as NumPy's functions. Products are those with the fill 0: it may enter once, after
-what is stored, unless that became infinite or NaN."""
+what is stored, unless that became infinite or NaN. Sums, and products with other fills, into which
+a fill enters as often as it stands, are of lists alone whose results are much longer than what is
+stored."""
+_REPEATED: dict[Any, Any] = {np.add: np.multiply, np.multiply: np.power}
 
 SPARE, LEAST = 64, 1 << 18
 """Lists whose outermost dimensions stay are sorted for results of at least ``SPARE`` times their
@@ -56,6 +59,29 @@ class _Way:
     inner: bool
     lists: bool
     whole: bool
+    repeats: bool = False
+    """Whether the fill enters as often as it stands."""
+
+    def of_fills(self, counts: Any) -> Any:
+        """The reduction of the fill alone, so often, which is once or more."""
+        if not self.repeats:
+            return np.full(counts.shape, self.fill)
+        kind = self.dtype.kind  # integers of 64 bits wrap to those of fewer
+        wide = np.dtype(f"{kind}8")
+        with np.errstate(all="ignore"):
+            found = _REPEATED[self.ufunc](self.fill.astype(wide), counts.astype(wide))
+            return found.astype(self.dtype)
+
+    def with_fills(self, values: Any, counts: Any) -> Any:
+        """The reduction of ``values``, and the fill so often. A product of fills that overflows, or
+        becomes 0, is not: 0 and infinite values times it remain what they are."""
+        fills = self.of_fills(counts)
+        found = self.ufunc(values, fills)
+        if self.repeats and self.ufunc is np.multiply and self.dtype.kind == "f":
+            stays = (values == 0) | np.isinf(values)
+            if self.fill and np.isfinite(self.fill):
+                found = np.where(stays, values * np.copysign(self.dtype.type(1), fills), found)
+        return found
 
 
 _ways: dict[Any, _Way | None] = {}
@@ -102,15 +128,17 @@ def _way_of(op: Operator, array: Any, axes: tuple[int, ...], dtype: Any) -> _Way
     if not isinstance(found.source, Tensor) or not any(kind.gaps for kind in kinds_of(array)):
         return None
     dtype = array.dtype if dtype is None else dtype
-    if op is prim.mul and not (dtype.kind in "iuf" and alike(array.fill_value, _zero(array))):
+    zero = alike(array.fill_value, _zero(array))
+    if op in (prim.mul, prim.add) and (dtype.kind not in "iuf" or (op is prim.add and zero)):
         return None
+    repeats = op is prim.add or (op is prim.mul and not zero)
     if dtype.kind not in "biuf" or op.identity is None:
         return None
     start, fill = op.identity(dtype), np.asarray(array.fill_value).astype(dtype)[()]
     if len(axes) == array.ndim:
         layouts = [level.layout for level in found.source.format.levels()]
         if (
-            op is prim.mul
+            op in (prim.mul, prim.add)
             or not {"compressed", "dense"}.issuperset(layouts[:-1])
             or layouts[-1] != "values"
         ):
@@ -119,9 +147,10 @@ def _way_of(op: Operator, array: Any, axes: tuple[int, ...], dtype: Any) -> _Way
     stay = [axis not in axes for axis in found.axes]
     inner = stay != sorted(stay, reverse=True)
     lists = all(level.layout == "compressed" for level in found.source.format.levels()[:-1])
+    inner = inner and not repeats
     if alike(start, fill) or not (inner or lists):
         return None
-    return _Way(UFUNCS[op], dtype, start, fill, inner, lists, whole=False)
+    return _Way(UFUNCS[op], dtype, start, fill, inner, lists, whole=False, repeats=repeats)
 
 
 def _zero(array: Any) -> Any:
@@ -193,7 +222,7 @@ def _over_stored(
 def _of_sorted(array: Any, axes: tuple[int, ...], way: _Way, count: int) -> Any:
     """The reduction by sorting what is stored."""
     shape, coords, values = coordinates(array)
-    there = len(values)
+    there, fill = len(values), way.of_fills(np.array([count]))[0]
     kept = [k for k in range(array.ndim) if k not in axes]
     shape, coords = tuple(shape[k] for k in kept), [coords[k] for k in kept]
     if there:
@@ -207,13 +236,14 @@ def _of_sorted(array: Any, axes: tuple[int, ...], way: _Way, count: int) -> Any:
         starts = np.flatnonzero(first)
         with np.errstate(all="ignore"):
             values = way.ufunc.reduceat(values.astype(way.dtype), starts)
-        if way.ufunc is np.multiply and not np.isfinite(values).all():
+        if way.ufunc is np.multiply and not way.repeats and not np.isfinite(values).all():
             return None
-        whole = np.diff(starts, append=there) == count
-        values = np.where(whole, values, way.ufunc(values, way.fill))
-        keep = differs(values, way.fill)
+        absent = count - np.diff(starts, append=there)
+        with np.errstate(all="ignore"):
+            values = np.where(absent > 0, way.with_fills(values, absent), values)
+        keep = differs(values, fill)
         coords, values = [c[starts[keep]] for c in coords], values[keep]
-    return sorted_tensor(shape, coords, values.astype(way.dtype), way.fill, there)
+    return sorted_tensor(shape, coords, values.astype(way.dtype), fill, there)
 
 
 __all__ = ["UFUNCS", "reduced"]

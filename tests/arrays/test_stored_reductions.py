@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, fa, held, same, tensor
 
-from finch_array import reductions
+from finch_array import plans, reductions, stored_reductions
 from finch_core import Tensor
 
 NAMES = ("max", "min", "prod", "all", "any")
@@ -106,3 +106,49 @@ def test_plans_of_short_dimensions_are_not_those_of_long_ones():
     for n in (10**5, 10**12):
         A = fa.from_coo(([5, 5, n - 2], [7, n - 3, 7]), [2.0, -1.0, 3.0], (n, n))
         assert [fa.sum(A, axis=k).nnz for k in (0, 1)] == [2, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.uint16, bool])
+@pytest.mark.parametrize("fill", [1, 2, 3])
+def test_fills_that_enter_as_often_as_they_stand(fill, dtype, monkeypatch):
+    """Of lists whose results are much longer than what is stored, here of any."""
+    rng = np.random.default_rng(5)
+    monkeypatch.setattr(stored_reductions, "SPARE", 0)
+    monkeypatch.setattr(stored_reductions, "LEAST", 0)
+    monkeypatch.setattr(plans, "DENSE_RATIO", 0)
+    monkeypatch.setattr(plans, "DENSE_LEAST", 0)
+    calls, sorted_way = [], stored_reductions._of_sorted
+
+    def counted(*args):
+        calls.append(args)
+        return sorted_way(*args)
+
+    monkeypatch.setattr(stored_reductions, "_of_sorted", counted)
+    for shape in ((6, 5), (300, 2), (4, 3, 5)):
+        a = drawn(rng, shape, dtype, 0.3, dtype(fill))
+        a = np.nan_to_num(a, posinf=2, neginf=-2)
+        A = tensor(a, ("SparseList",) * len(shape), a.dtype.type(fill))
+        for axis in [(0,), (1,), (0, 2)] if len(shape) == 3 else [(0,), (1,)]:
+            with np.errstate(all="ignore"):
+                same(fa.sum(A, axis=axis), a.sum(axis, dtype=fa.sum(A).dtype), 1e-5)
+                same(fa.prod(A, axis=axis), a.prod(axis, dtype=fa.prod(A).dtype), 1e-4)
+                same(fa.sum(A, axis=axis, dtype=a.dtype), a.sum(axis, dtype=a.dtype), 1e-5)
+                same(fa.count_nonzero(A, axis=axis), np.count_nonzero(a, axis=axis))
+                same(fa.mean(A, axis=axis), a.mean(axis), 1e-5)
+            assert (
+                fa.sum(A, axis=axis).fill_value
+                == fa.sum(fa.full([shape[k] for k in axis], a.dtype.type(fill))).to_numpy()
+            )
+    assert len(calls) > 20
+
+
+def test_sums_of_what_is_stored_and_of_a_fill_of_2_40_rows():
+    n = 2**40
+    A = fa.from_coo((np.array([3, n - 1]), np.array([5, n - 2])), np.array([1.0, 2.0]), (n, n)) + 1
+    for axis in (0, 1):
+        found = fa.sum(A, axis=axis)
+        assert (found.nnz, found.fill_value) == (2, n)
+        assert fa.count_nonzero(A, axis=axis).fill_value == n
+        assert fa.mean(A, axis=axis).fill_value == 1
+    assert fa.sum(A, axis=1)[3] == n + 1
+    assert fa.prod(A, axis=0).fill_value == 1
