@@ -104,7 +104,8 @@ def _tensor(
 ) -> Pair:
     names = levels(rng, len(sizes))
     only_zero = {"SparseBand", "SparseInterval"} & set(names)
-    fill = dtype.type(0 if only_zero or rng.random() < 0.7 else rng.choice([1, 2]))
+    other = 0 if only_zero or rng.random() < 0.7 else getattr(rng, "data", rng).choice([1, 2, 3, 5])
+    fill = dtype.type(other)
     format = format_of(names, fill)
     array = admit(format, values(rng, sizes, dtype, fill))
     tensor: Any = Tensor(format, array)
