@@ -17,7 +17,7 @@ import numpy as np
 from finch_array import plans
 from finch_array.final_fills import final_fill, start_of
 from finch_array.leaves import dense_fill, relabelled, with_leaf
-from finch_array.operands import NUMBERS, has_memory, is_dense, stored
+from finch_array.operands import NUMBERS, has_gaps, has_memory, is_dense, stored
 from finch_array.ready import Ready
 from finch_array.requests import Indices, Request
 from finch_array.structures import equal, forgets, is_full, where_stored
@@ -77,6 +77,14 @@ def with_fill(array: Any, fill: Any) -> Any:
     return made if in_order else SwizzleTensor.of_valid(made, found.axes)
 
 
+def keeps_zeros(array: Any) -> bool:
+    """Whether a copy of an array with the fill 0, made of its coordinates, stores zeros that this
+    one stores: in lists. Where ranges of indices are stored, those that equal the fill are not."""
+    *outer, innermost, _leaf = stored(array).source.format.levels()
+    compressed = innermost.layout == "compressed"
+    return compressed and all(level.layout in ("compressed", "dense") for level in outer)
+
+
 @frozen(eq=False)
 class PassedFills:
     """A plan to which the fills of the operands at ``places`` are passed; ``fill`` is that of the
@@ -103,7 +111,8 @@ class Case:
     ``first`` is the plan of the first call that could have passed them, ``general`` the request to
     which they are passed, with its ``analysis``. If the fill of the result depends on them, it is 0
     in the kernel, of the dtype ``none``, and is set afterwards. ``refused``: the results of that
-    request are stored in another way."""
+    request are stored in another way, it may store 0 where no array stores anything, or its
+    operands would be copied without their zeros."""
 
     request: Request
     places: tuple[int, ...]
@@ -121,6 +130,8 @@ class Case:
         would skip them, or store less."""
         if self.general is None:
             self._generalise(passed, sizes)
+        if self.refused:
+            return NotImplemented
         known, general = plans.analysed(self.request, operands, sizes), self.analysis
         if known.shapes != general.shapes:
             return NotImplemented
@@ -144,7 +155,11 @@ class Case:
         count = len(self.request.inputs)
         general = _general(self.request, self.places, count)
         known = plans.analysed(general, passed, sizes)
-        if self.request.op is None and not isinstance(known.fill, Literal):
+        arrays = [x for x in passed if not isinstance(x, NUMBERS)]
+        whole = not all(map(has_gaps, arrays))  # where one is, each element of the result is stored
+        sparse = self.request.op is None and not isinstance(known.fill, Literal)
+        if sparse and (whole or not is_full(known)):
+            self.refused = not whole and plans.reads_gaps_at_constants(general, passed, sizes)
             self.none = concrete(known.dtype)
             none = dense_fill(self.none)
             general = evolve(_general(self.request, self.places, count, none), keeps=True)
@@ -188,4 +203,4 @@ def _general(request: Request, places: Sequence[int], count: int, none: Any = No
     return evolve(request, value=value, inputs=(*request.inputs, *[()] * len(places)))
 
 
-__all__ = ["Case", "PassedFills", "places_of_fills", "with_fill", "without_fills"]
+__all__ = ["Case", "PassedFills", "keeps_zeros", "places_of_fills", "with_fill", "without_fills"]

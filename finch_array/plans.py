@@ -197,6 +197,19 @@ def analysed(
     return _analysed(request, _seen(request, operands, sizes), sizes)
 
 
+def reads_gaps_at_constants(
+    request: Request, operands: Sequence[Any], sizes: Mapping[str, int]
+) -> bool:
+    """Whether a level with gaps is read at one index: that of a dimension of size 1 that stands for
+    a longer one, or is not in the result. Nothing may be stored there, whatever the structure of
+    the result."""
+    for leaf in _seen(request, operands, sizes).leaves.values():
+        dropped = [kind for name, kind in leaf.structures.items() if name not in request.out]
+        if any(kind.gaps for kind in (*leaf.at_constants, *dropped)):
+            return True
+    return False
+
+
 def _analysed(request: Request, seen: _Operands, sizes: Mapping[str, int]) -> structures.Analysis:
     value = request.value(*seen.exprs)
     found = structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes))

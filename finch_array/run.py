@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
-from finch_array.fill_arguments import Case, PassedFills, places_of_fills, without_fills
+from finch_array.fill_arguments import (
+    Case,
+    PassedFills,
+    keeps_zeros,
+    places_of_fills,
+    without_fills,
+)
 from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, stored
 from finch_array.programs import ROOM
 from finch_array.ready import Ready, warn_taken_apart
@@ -153,11 +159,14 @@ def _with_fills(case: Case, key: Any, operands: Sequence[Any], given: Any, quick
     ready, used = _prepared(
         own, lambda: case.with_fills(loops), passed, given, _told(own, passed, given)
     )
-    if not case.is_alike(ready.plan):
+    copied = used is not passed
+    if not case.is_alike(ready.plan) or (
+        copied and not all(keeps_zeros(operands[k]) for k in case.places)
+    ):
         case.refused = True
         return NotImplemented
     known = PassedFills(ready, case.places, fill)
-    if used is passed and not ready.plan.collects:
+    if not copied and not ready.plan.collects:
         _remember(quick, known, None)
     return known.finished(ready(used))
 

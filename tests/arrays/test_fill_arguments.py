@@ -9,6 +9,7 @@ from array_support import MATRICES, data, fa, tensor
 from finch_array import run
 from finch_array.fill_arguments import PassedFills
 from finch_array.operands import stored
+from finch_levels import Dense, Element, SparseList
 
 OTHER = data((4, 5), seed=7)
 DENSE = np.random.default_rng(2).random((5, 3))
@@ -141,3 +142,45 @@ def test_both_operands_may_have_fills():
         np.testing.assert_allclose((A * B - A).to_numpy(), a * b - a)
         np.testing.assert_allclose((A @ B.T).to_numpy(), a @ b.T)
         assert (A * B).fill_value == one * other
+
+
+def row(levels, values, fill):
+    return tensor(np.full((1, 3), values, float), levels, fill)
+
+
+CASES_OF_DIMENSIONS_OF_SIZE_1 = {
+    "stretched": (
+        lambda of, x: of.hypot(x, np.zeros((2, 3))) if of is np else of.hypot(x, ZEROS),
+        ("SparseList", "SparseByteMap"),
+    ),
+    "both": (lambda of, x: x[:, :1] + x, ("SparseByteMap", "SparseRunList")),
+    "kron": (lambda of, x: of.kron(x, x), ("Dense", "SparseRunList")),
+    "runs below lists": (lambda of, x: of.sum(x, axis=0), ("SparseList", "RunList")),
+    "runs transposed": (lambda of, x: x.T @ np.ones(1), ("SparseList", "RunList")),
+    "blocks": (lambda of, x: of.sum(x * 2, axis=0), ("SparseList", "SparseBlockList")),
+    "dropped": (lambda of, x: of.reshape(x, (3,)), ("SparseList", "RunList")),
+}  # fmt: skip
+ZEROS = fa.asarray(np.zeros((2, 3)), format=Dense(SparseList(Element(0.0))))
+
+
+@pytest.mark.parametrize("value", ["fill", 0.0, 7.0])
+@pytest.mark.parametrize("name", CASES_OF_DIMENSIONS_OF_SIZE_1)
+def test_dimensions_of_size_1_that_store_nothing(name, value):
+    """Where nothing is stored, the result is the function of the fills, not the kernel's 0."""
+    function, levels_ = CASES_OF_DIMENSIONS_OF_SIZE_1[name]
+    for fill in (2.5, 3.5, 4.5):
+        X = row(levels_, fill if value == "fill" else value, fill)
+        found, wanted = function(fa, X), function(np, X.to_numpy())
+        np.testing.assert_allclose(np.asarray(found), wanted)
+
+
+@pytest.mark.parametrize("kind", ["gapped runs", "lists", "hashes"])
+def test_zeros_that_are_stored_are_no_fills(kind):
+    """Operands that are copied in another order keep the zeros that they store."""
+    for fill in (5.0, 6.0, 7.0):
+        a = np.array([[fill], [0], [fill]]) * np.ones((3, 4))
+        a[0, 2] = 0
+        A = tensor(a, MATRICES[kind], fill)
+        np.testing.assert_allclose(fa.sum(A, axis=0).to_numpy(), a.sum(0))
+        np.testing.assert_allclose((A.T @ np.arange(3.0)).to_numpy(), a.T @ np.arange(3))
+        np.testing.assert_allclose((A + A[:1]).to_numpy(), a + a[:1])
