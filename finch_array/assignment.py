@@ -10,8 +10,8 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.functions import dtype_of
-from finch_array.indexing import _plain, getitem, is_mask, of_shape, positions, true_places
-from finch_array.indices import Parts, parts_of, without_flags
+from finch_array.indexing import _plain, getitem, positions, true_places
+from finch_array.indices import Parts, is_mask, of_shape, parts_of, without_flags
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.leaves import differs
 from finch_array.manipulation import broadcast_to, permute_dims, reshape

@@ -17,7 +17,7 @@ from finch_array import leaves
 from finch_array.maps import Map
 from finch_array.operands import (
     NUMBERS,
-    has_gaps,
+    are_stretched,
     has_memory,
     is_dense,
     is_lazy,
@@ -328,7 +328,7 @@ class Elementwise:
         None where the result would store its fill, too, which the kernel does not know, or would
         take what equals the kernel's fill for what is not stored; and for arrays without memory."""
         arrays = [x for x in operands if not isinstance(x, NUMBERS)]
-        if not all(map(has_memory, arrays)) or _are_stretched(arrays):
+        if not all(map(has_memory, arrays)) or are_stretched(arrays):
             return None
         thin = tuple([n == 1 for x in arrays for n in x.shape])  # which may stand for longer ones
         key = (ranks, thin, *[x.signature for x in arrays])
@@ -474,20 +474,6 @@ def _by_rule(rule: Rule, values: Sequence[Any]) -> Any:
     op, dtypes, result, parts = rule
     found = [values[p] if p.__class__ is int else _by_rule(p, values) for p in parts]
     return cast_value(op.evaluate(*map(cast_value, found, dtypes)), result)
-
-
-def _are_stretched(arrays: Sequence[Any]) -> bool:
-    """Whether an array with gaps is read at one index of a dimension of size 1, where nothing may
-    be stored, for all of a longer one."""
-    if len(arrays) == 1:
-        return False
-    ndim = max(x.ndim for x in arrays)
-    longest = [
-        max(n) for n in zip(*[(1,) * (ndim - x.ndim) + x.shape for x in arrays], strict=True)
-    ]
-    return any(
-        n == 1 != longest[k - x.ndim] and has_gaps(x) for x in arrays for k, n in enumerate(x.shape)
-    )
 
 
 def _on_fill(operand: Any) -> Expr:

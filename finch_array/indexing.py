@@ -15,7 +15,15 @@ import numpy as np
 
 from finch_array import taking
 from finch_array.axes import axis_of
-from finch_array.indices import APART, Parts, checked_item, parts_of, without_flags
+from finch_array.indices import (
+    APART,
+    Parts,
+    checked_item,
+    is_mask,
+    of_shape,
+    parts_of,
+    without_flags,
+)
 from finch_array.joining import has_structure, moves_in_pieces
 from finch_array.operands import (
     array_of,
@@ -140,25 +148,6 @@ def _of_dense(array: Any, index: Any) -> Any:
     except IndexError as error:
         parts_of(index, array.shape)  # raises the error in our words, where it has them
         raise OutOfBounds(str(error)) from None
-
-
-def of_shape(index: Any, array: Any) -> Any:
-    """A mask that has no sizes, as ``LoTriMask()``, within the shape of an array of as many
-    dimensions, as an array; any other index as it is."""
-    shape = getattr(index, "shape", ())
-    kind = getattr(getattr(index, "dtype", None), "kind", "")
-    if kind != "b" or None not in shape or len(shape) != array.ndim:
-        return index
-    from finch_array import functions as fn
-    from finch_array.creation import zeros
-
-    return fn.where(index, True, zeros(array.shape, dtype=bool))
-
-
-def is_mask(index: Any, array: Any) -> bool:
-    """Whether ``index`` is one boolean array of the shape of ``array``."""
-    kind = getattr(getattr(index, "dtype", None), "kind", "")
-    return kind == "b" and hasattr(index, "shape") and array.ndim > 0 and index.shape == array.shape
 
 
 def _plain(index: Any) -> Any:

@@ -176,4 +176,26 @@ def checked_item(x: Any, n: int, k: int) -> Any:
     return (np.where(x < 0, x + n, x) if least < 0 else x).astype(np.intp)
 
 
-__all__ = ["Parts", "checked_item", "expanded", "parts_of", "width", "without_flags"]
+def of_shape(index: Any, array: Any) -> Any:
+    """A mask that has no sizes, as ``LoTriMask()``, within the shape of an array of as many
+    dimensions, as an array; any other index as it is."""
+    shape = getattr(index, "shape", ())
+    kind = getattr(getattr(index, "dtype", None), "kind", "")
+    if kind != "b" or None not in shape or len(shape) != array.ndim:
+        return index
+    from finch_array import functions as fn
+    from finch_array.creation import zeros
+
+    return fn.where(index, True, zeros(array.shape, dtype=bool))
+
+
+def is_mask(index: Any, array: Any) -> bool:
+    """Whether ``index`` is one boolean array of the shape of ``array``."""
+    kind = getattr(getattr(index, "dtype", None), "kind", "")
+    return kind == "b" and hasattr(index, "shape") and array.ndim > 0 and index.shape == array.shape
+
+
+__all__ = [
+    "Parts", "checked_item", "expanded", "is_mask", "of_shape", "parts_of", "width",
+    "without_flags",
+]  # fmt: skip

@@ -3,6 +3,7 @@ stored."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,20 @@ def has_gaps(array: Any) -> bool:
         found = levels is None or any(level.structure.gaps for level in levels)
         _gaps[array.signature] = found
     return found
+
+
+def are_stretched(arrays: Sequence[Any]) -> bool:
+    """Whether an array with gaps is read at one index of a dimension of size 1, where nothing may
+    be stored, for all of a longer one."""
+    if len(arrays) == 1:
+        return False
+    ndim = max(x.ndim for x in arrays)
+    longest = [
+        max(n) for n in zip(*[(1,) * (ndim - x.ndim) + x.shape for x in arrays], strict=True)
+    ]
+    return any(
+        n == 1 != longest[k - x.ndim] and has_gaps(x) for x in arrays for k, n in enumerate(x.shape)
+    )
 
 
 _dense: dict[Any, bool] = {}

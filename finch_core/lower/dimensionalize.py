@@ -171,7 +171,8 @@ class _Dimensionalizer:
         self.declared[tensor] = self.declarations[id(stmt)] = dims
 
     def not_negative(self, sizes: Iterable[Expr], whats: list[str], span: Span | None) -> None:
-        """Check that the sizes that a program gives to a local are not negative."""
+        """Check that the sizes that a program gives to a local are not negative. Raises
+        ``DimensionMismatch`` for constants that are."""
         hint = "give a size that is 0 or more"
         for size, what in zip(sizes, whats, strict=True):
             if isinstance(size, Literal):
