@@ -77,21 +77,28 @@ def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> An
     """The recurrence over an array with the axis last, whose dimensions are moved back."""
     order = [*(k for k in range(array.ndim) if k != axis), axis]
     own = _in_order(array, order)
-    format = _format(own, start)
-    if _is_kept(own.format, format) and (rows := as_rows(own)) is not None:
+    format = _kept_format(own, start)
+    if format is not None and (rows := as_rows(own)) is not None:
         found = _ran(name, op, start, rows)
         return as_seen(below(own, found, format), order)
     return as_seen(_ran(name, op, start, own), order)
 
 
-def _is_kept(old: Format, new: Format) -> bool:
-    """Whether a result has the outer levels of its operand, other than one dense level alone."""
-    before, after = old.levels(), new.levels()
-    if len(before) < 3 or (len(before) == 3 and before[0].layout == "dense"):
-        return False
-    leaf = after[-1]
-    pairs = zip(before[:-2], after[:-2], strict=True)
-    return all(evolve(one, lvl=leaf) == evolve(other, lvl=leaf) for one, other in pairs)  # type: ignore[misc]
+def _kept_format(array: Tensor, start: Any) -> Format | None:
+    """The format of the result if it has the outer levels of its operand, other than one dense
+    level alone."""
+    key = (array.signature, start.dtype, hub().generation)
+    if key not in _kept:
+        if len(_kept) >= MOST:
+            _kept.clear()
+        format = _format(array, start)
+        before, after = array.format.levels(), format.levels()
+        leaf = after[-1]
+        deep = len(before) > 3 or (len(before) == 3 and before[0].layout != "dense")
+        pairs = zip(before[:-2], after[:-2], strict=True)
+        same = all(evolve(one, lvl=leaf) == evolve(other, lvl=leaf) for one, other in pairs)  # type: ignore[misc]
+        _kept[key] = format if deep and same else None
+    return _kept[key]
 
 
 def _ran(name: str, op: Operator, start: Any, own: Tensor) -> Tensor:
@@ -109,6 +116,7 @@ def _ran(name: str, op: Operator, start: Any, own: Tensor) -> Tensor:
 
 MOST = 1024
 """The most calls that are remembered; beyond it all are forgotten."""
+_kept: dict[Any, Format | None] = {}
 _calls: dict[Any, Ready] = {}
 _plans: dict[Any, Plan] = {}
 
