@@ -128,10 +128,14 @@ def _way_of(op: Operator, array: Any, axes: tuple[int, ...], dtype: Any) -> _Way
     if not isinstance(found.source, Tensor) or not any(kind.gaps for kind in kinds_of(array)):
         return None
     dtype = array.dtype if dtype is None else dtype
-    zero = alike(array.fill_value, _zero(array))
-    if op in (prim.mul, prim.add) and (dtype.kind not in "iuf" or (op is prim.add and zero)):
-        return None
-    repeats = op is prim.add or (op is prim.mul and not zero)
+    repeats = False
+    if op in (prim.mul, prim.add):
+        if dtype.kind not in "iuf":
+            return None
+        zero = alike(array.fill_value, _zero(array))
+        if op is prim.add and zero:
+            return None
+        repeats = op is prim.add or not zero
     if dtype.kind not in "biuf" or op.identity is None:
         return None
     start, fill = op.identity(dtype), np.asarray(array.fill_value).astype(dtype)[()]

@@ -199,8 +199,6 @@ class _Scopes:
             return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
         value = number_of(value)
         try:
-            if stmt.op is not None and isinstance(value, Literal):
-                require_held(stmt.op, (target, value), stmt.span)
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
             raise FormatError(
@@ -209,6 +207,8 @@ class _Scopes:
                 span=stmt.span,
                 hint=remedy((mine, other)),
             ) from None
+        if stmt.op is not None and isinstance(value, Literal):
+            require_held(stmt.op, (target, value), stmt.span)
         if not fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
             given = f"a value of {concrete(result)}"
