@@ -17,7 +17,6 @@ from finch_array import leaves
 from finch_array.maps import Map
 from finch_array.operands import (
     NUMBERS,
-    are_stretched,
     has_memory,
     is_dense,
     is_lazy,
@@ -328,7 +327,7 @@ class Elementwise:
         None where the result would store its fill, too, which the kernel does not know, or would
         take what equals the kernel's fill for what is not stored; and for arrays without memory."""
         arrays = [x for x in operands if not isinstance(x, NUMBERS)]
-        if not all(map(has_memory, arrays)) or are_stretched(arrays):
+        if not all(map(has_memory, arrays)):
             return None
         thin = tuple([n == 1 for x in arrays for n in x.shape])  # which may stand for longer ones
         key = (ranks, thin, *[x.signature for x in arrays])

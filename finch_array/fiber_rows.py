@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from finch_array.units import contents_of
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -56,18 +55,10 @@ def below(tensor: Tensor, rows: Tensor, format: Format) -> Tensor:
 def _fields(
     tensor: Tensor, arrays: Any, depth: int, level: Format, copied: bool = False
 ) -> dict[str, Any]:
-    """What a level of a tensor holds, by name; nothing as scratch."""
-    parts, found = tensor.layout.fields[depth], {}
-    for field in level.fields:
-        part = parts.get(field.name)
-        if part is None or field.scratch:
-            found[field.name] = np.empty(0, field.dtype) if field.is_buffer else field.init
-        elif field.is_buffer:
-            array = arrays[part.number]
-            found[field.name] = array.copy() if copied else array
-        else:
-            found[field.name] = tensor.scalar(part)
-    return found
+    """What a level of a tensor holds, by name."""
+    parts = tensor.layout.fields[depth]
+    own = [(f.name, None if f.scratch else parts.get(f.name), f) for f in level.fields]
+    return contents_of(tensor, arrays, own, copied)
 
 
 __all__ = ["as_rows", "below"]

@@ -17,7 +17,7 @@ import numpy as np
 from finch_array import plans
 from finch_array.final_fills import final_fill, start_of
 from finch_array.leaves import dense_fill, relabelled, with_leaf
-from finch_array.operands import NUMBERS, has_gaps, has_memory, is_dense, stored
+from finch_array.operands import NUMBERS, as_seen, has_gaps, has_memory, is_dense, stored
 from finch_array.ready import Ready
 from finch_array.requests import Indices, Request
 from finch_array.structures import equal, forgets, is_full, where_stored
@@ -28,7 +28,6 @@ from finch_core.ir.program import Stored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, evolve, frozen
 from finch_core.runtime.tensor import Tensor
-from finch_wrappers.swizzle import SwizzleTensor
 
 
 def places_of_fills(operands: Sequence[Any]) -> tuple[int, ...]:
@@ -63,18 +62,14 @@ def without_fills(
     """The operands over the same memory with the fill 0 at ``places``, and the fills there."""
     given = list(operands)
     for k in places:
-        given[k] = with_fill(operands[k], operands[k].dtype.type(0))
+        given[k] = _refilled(operands[k], operands[k].dtype.type(0))
     return given, tuple([operands[k].fill_value for k in places])
 
 
-def with_fill(array: Any, fill: Any) -> Any:
+def _refilled(array: Any, fill: Any) -> Any:
     """An array over the same memory with another fill."""
-    if array.__class__ is Tensor:
-        return relabelled(array, fill)
     found = stored(array)
-    made = relabelled(found.source, fill)
-    in_order = found.axes == tuple(range(len(found.axes)))
-    return made if in_order else SwizzleTensor.of_valid(made, found.axes)
+    return as_seen(relabelled(found.source, fill), found.axes)
 
 
 def keeps_zeros(array: Any) -> bool:
@@ -101,7 +96,7 @@ class PassedFills:
 
     def finished(self, found: Any) -> Any:
         """The result of the kernel with its own fill."""
-        return found if self.fill is None else with_fill(found, self.fill)
+        return found if self.fill is None else _refilled(found, self.fill)
 
 
 @define(eq=False)
@@ -203,4 +198,4 @@ def _general(request: Request, places: Sequence[int], count: int, none: Any = No
     return evolve(request, value=value, inputs=(*request.inputs, *[()] * len(places)))
 
 
-__all__ = ["Case", "PassedFills", "keeps_zeros", "places_of_fills", "with_fill", "without_fills"]
+__all__ = ["Case", "PassedFills", "keeps_zeros", "places_of_fills", "without_fills"]

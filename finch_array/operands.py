@@ -18,6 +18,7 @@ from finch_core.runtime.convert import asarray as tensor_of
 from finch_core.runtime.lists import stored_positions
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers import swizzle
+from finch_wrappers.swizzle import SwizzleTensor
 
 NUMBERS = (bool, int, float, complex, np.generic)
 
@@ -149,6 +150,19 @@ def stored(array: Any) -> Stored:
     return Stored(inner, axes)
 
 
+def as_seen(tensor: Any, axes: Sequence[int]) -> Any:
+    """A tensor whose dimension ``k`` is dimension ``axes[k]`` of the array that it stores."""
+    wanted = tuple(axes)
+    return tensor if wanted == IN_ORDER[len(wanted)] else _swizzled(tensor, wanted)
+
+
+def _swizzled(tensor: Any, axes: tuple[int, ...]) -> Any:
+    return SwizzleTensor.of_valid(tensor, axes)
+
+
+IN_ORDER = [tuple(range(n)) for n in range(65)]
+
+
 def has_memory(array: Any) -> bool:
     """Whether an array is a tensor or a view of one, so that it stores its elements."""
     while array.__class__ is not Tensor:
@@ -250,20 +264,6 @@ def has_gaps(array: Any) -> bool:
         found = levels is None or any(level.structure.gaps for level in levels)
         _gaps[array.signature] = found
     return found
-
-
-def are_stretched(arrays: Sequence[Any]) -> bool:
-    """Whether an array with gaps is read at one index of a dimension of size 1, where nothing may
-    be stored, for all of a longer one."""
-    if len(arrays) == 1:
-        return False
-    ndim = max(x.ndim for x in arrays)
-    longest = [
-        max(n) for n in zip(*[(1,) * (ndim - x.ndim) + x.shape for x in arrays], strict=True)
-    ]
-    return any(
-        n == 1 != longest[k - x.ndim] and has_gaps(x) for x in arrays for k, n in enumerate(x.shape)
-    )
 
 
 _dense: dict[Any, bool] = {}

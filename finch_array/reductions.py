@@ -35,9 +35,10 @@ from finch_core.runtime.tensor import Tensor
 
 def reduce(
     name: str, op: Operator, x: Any, axis: Any, keepdims: bool = False, *, dtype: Any = None,
-    value: Value | None = None,
+    value: Value | None = None, casts: bool = False,
 ) -> Any:  # fmt: skip
-    """``x`` reduced by ``op`` along ``axis``; ``value`` is applied to each element first."""
+    """``x`` reduced by ``op`` along ``axis``; ``value`` is applied to each element first; it
+    does nothing but cast it where ``casts``."""
     array = array_operand(x)
     axes = axes_of(axis, array.ndim)
     wanted = np.dtype(dtype) if dtype is not None else None
@@ -49,8 +50,8 @@ def reduce(
 
     if array.ndim == 0:
         return value_alone(name, array, value, wanted)
-    casts = op is not prim.add or name == "sum"  # all that ``value`` does
-    found = reduced(name, op, array, axes, value, wanted) if casts and op in UFUNCS else None
+    plain = op in UFUNCS and (value is None or casts)
+    found = reduced(name, op, array, axes, value, wanted) if plain else None
     if found is None:
         found = run((name, op, array.ndim, axes, wanted), request, [array])
     return expanded(found, axes) if keepdims else found
@@ -103,7 +104,16 @@ def _folded(name: str, op: Operator, x: Any, axis: Any, keepdims: bool, dtype: A
     wanted = sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
     if array.dtype == wanted:
         return reduce(name, op, array, axis, keepdims)
-    return reduce(name, op, array, axis, keepdims, dtype=wanted, value=lambda e: Cast(e, wanted))
+    return reduce(
+        name,
+        op,
+        array,
+        axis,
+        keepdims,
+        dtype=wanted,
+        value=lambda e: Cast(e, wanted),
+        casts=True,
+    )
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -150,7 +160,7 @@ def _truths(
     """Whether elements are true: of dense arrays by NumPy, which looks at many bytes at once."""
     array = array_operand(x)
     if array.__class__ is not Tensor or not array.ndim or not is_dense(array):
-        return reduce(name, op, array, axis, keepdims, dtype=bool, value=_truth)
+        return reduce(name, op, array, axis, keepdims, dtype=bool, value=_truth, casts=True)
     found = of_dense(array.to_numpy(), axis=axes_of(axis, array.ndim), keepdims=keepdims)
     return array_of(found) if np.ndim(found) else scalar_tensor(found)
 

@@ -20,7 +20,16 @@ from finch_array.fill_arguments import (
     places_of_fills,
     without_fills,
 )
-from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, stored
+from finch_array.operands import (
+    IN_ORDER,
+    NUMBERS,
+    as_seen,
+    entries,
+    is_dense,
+    is_lazy,
+    kind_of,
+    stored,
+)
 from finch_array.programs import ROOM
 from finch_array.ready import Ready, warn_taken_apart
 from finch_array.requests import Request, letters
@@ -32,7 +41,6 @@ from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.convert import compressed_tensor, kernel_of, stored_coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.transposing import transposed
-from finch_wrappers.swizzle import SwizzleTensor
 
 MOST = 4096
 """The most plans that are remembered; beyond it all are forgotten."""
@@ -90,11 +98,10 @@ def _found(
     for x in operands:
         if x.__class__ is not Tensor and is_lazy(x):
             return _recorded(key, make, operands, given)
-    places = places_of_fills(operands)
-    case = _case(key, make, operands, given, quick, places) if places else None
+    case: Case | None = None
     found: Any = NotImplemented
-    if case is not None and not case.refused:
-        found = _with_fills(case, key, operands, given, quick)
+    if places := places_of_fills(operands):
+        case, found = _with_fills(key, make, operands, given, quick, places)
         if found is not NotImplemented and found is not None:
             return found
     ready, used = _prepared(key, make, operands, given, quick)
@@ -117,58 +124,55 @@ def _remember(quick: Any, ready: Ready | PassedFills, allowed: bool | None) -> N
 # -- fills that change ------------------------------------------------------------------------
 
 
-def _case(
+def _with_fills(
     key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, told: Any,
     places: tuple[int, ...],
-) -> Case | None:  # fmt: skip
-    """What is known of requests on operands like these with other fills."""
+) -> tuple[Case | None, Any]:  # fmt: skip
+    """What is known of requests on operands like these with other fills, and the result of a call
+    whose fills are passed to the kernel: None for the first one that could have done so,
+    ``NotImplemented`` where they need a kernel of their own."""
     known = _request(key, make)
     if any(k in known.marked for k in places):
-        return None
-    shapes = told[SHAPES]
-    sizes = plans.sizes_of(known, operands, given, shapes)
-    bare, _ = without_fills(operands, places)
-    dense = is_dense_allowed(known, operands, sizes)
-    like: Any = (
-        key, places, _told(key, bare, given)[SIGNATURES], stretched(known, shapes, sizes), dense
-    )  # fmt: skip
-    size = magnitudes(operands, sizes)
-    found = _cases.get((like, size))
-    if found is None:
-        if len(_cases) >= MOST:
-            _cases.clear()
-        loops = plans.schedule(known, operands, sizes, dense).order.loops
-        found = _cases.setdefault((like, loops), Case(known, places))
-        _cases[like, size] = found
-    return found
-
-
-def _with_fills(case: Case, key: Any, operands: Sequence[Any], given: Any, quick: Any) -> Any:
-    """The result of a call whose fills are passed to the kernel; None for the first one that could
-    have done so, ``NotImplemented`` where they need a kernel of their own."""
-    bare, fills = without_fills(operands, case.places)
+        return None, NotImplemented
+    sizes = plans.sizes_of(known, operands, given, told[SHAPES])
+    bare, fills = without_fills(operands, places)
+    case = _case(key, known, operands, sizes, (places, _told(key, bare, given)[SIGNATURES]))
     passed = [*bare, *fills]
-    sizes = plans.sizes_of(case.request, operands, given)
-    fill = case.fill_of_result(operands, passed, sizes)
-    if fill is NotImplemented:
-        return NotImplemented
-    if case.first is None:
-        return None
+    fill = NotImplemented if case.refused else case.fill_of_result(operands, passed, sizes)
+    if fill is NotImplemented or case.first is None:
+        return case, None if fill is not NotImplemented else fill
     loops = case.first.order.loops
-    own = ("fills", key, case.places, case.none, loops)
+    own = ("fills", key, places, case.none, loops)
     ready, used = _prepared(
         own, lambda: case.with_fills(loops), passed, given, _told(own, passed, given)
     )
     copied = used is not passed
     if not case.is_alike(ready.plan) or (
-        copied and not all(keeps_zeros(operands[k]) for k in case.places)
+        copied and not all(keeps_zeros(operands[k]) for k in places)
     ):
         case.refused = True
-        return NotImplemented
-    known = PassedFills(ready, case.places, fill)
+        return case, NotImplemented
+    found = PassedFills(ready, places, fill)
     if not copied and not ready.plan.collects:
-        _remember(quick, known, None)
-    return known.finished(ready(used))
+        _remember(told, found, None)
+    return case, found.finished(ready(used))
+
+
+def _case(
+    key: Any, request: Request, operands: Sequence[Any], sizes: dict[str, int], like: Any
+) -> Case:
+    """What is known of a request on operands that are alike but for their fills."""
+    dense = is_dense_allowed(request, operands, sizes)
+    thin = stretched(request, plans.shapes_of(operands), sizes)
+    whole, size = (key, like, thin, dense), magnitudes(operands, sizes)
+    found = _cases.get((whole, size))
+    if found is None:
+        if len(_cases) >= MOST:
+            _cases.clear()
+        loops = plans.schedule(request, operands, sizes, dense).order.loops
+        found = _cases.setdefault((whole, loops), Case(request, like[0]))
+        _cases[whole, size] = found
+    return found
 
 
 _cases: dict[Any, Case] = {}
@@ -303,19 +307,6 @@ def _copied(plan: plans.Plan, k: int, operand: Any) -> Any:
     return as_seen(reordered(found.source, order), axes)
 
 
-def as_seen(tensor: Any, axes: Sequence[int]) -> Any:
-    """A tensor whose dimension ``k`` is dimension ``axes[k]`` of the array that it stores."""
-    wanted = tuple(axes)
-    return tensor if wanted == _IN_ORDER[len(wanted)] else _swizzled(tensor, wanted)
-
-
-def _swizzled(tensor: Any, axes: tuple[int, ...]) -> Any:
-    return SwizzleTensor.of_valid(tensor, axes)
-
-
-_IN_ORDER = [tuple(range(n)) for n in range(65)]
-
-
 def reordered(source: Any, order: Sequence[int]) -> Tensor:
     """A sparse copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted. It has
     narrow indices where ``source`` has, and then often the kernel of one that is not copied."""
@@ -389,7 +380,7 @@ def materialised(array: Any) -> Tensor:
     names = letters(array.ndim)
     copy = run(("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array])
     found = stored(copy)
-    if found.axes == _IN_ORDER[array.ndim]:
+    if found.axes == IN_ORDER[array.ndim]:
         return found.source  # type: ignore[no-any-return]
     if is_dense(copy):
         return Tensor(found.source.format, copy.to_numpy())

@@ -51,20 +51,26 @@ def with_units(array: Any, wanted: Sequence[int]) -> Any:
         return None
     make, levels = plan
     arrays = source.arrays_in_use()
-    fields: list[dict[str, Any]] = []
-    for level in levels:
-        contents: dict[str, Any] = {}
-        for name, part, field in level:
-            if part is None:  # scratch
-                contents[name] = np.empty(0, field.dtype) if field.is_buffer else field.init
-            elif field.is_buffer:
-                contents[name] = arrays[part.number].copy()
-            else:
-                contents[name] = source.scalar(part)
-        fields.append(contents)
+    fields = [contents_of(source, arrays, level, copied=True) for level in levels]
     result = make()
     result.set_fields(shape, fields)
     return as_seen(result, own)
+
+
+def contents_of(
+    tensor: Tensor, arrays: Any, own: Sequence[tuple[str, Part | None, Field]], copied: bool
+) -> dict[str, Any]:
+    """What a level holds, by name, for fields that are each a part of a tensor whose ``arrays`` are
+    these, copied or not; nothing where there is none, as for scratch."""
+    contents: dict[str, Any] = {}
+    for name, part, field in own:
+        if part is None:
+            contents[name] = np.empty(0, field.dtype) if field.is_buffer else field.init
+        elif field.is_buffer:
+            contents[name] = arrays[part.number].copy() if copied else arrays[part.number]
+        else:
+            contents[name] = tensor.scalar(part)
+    return contents
 
 
 _made: dict[Any, _Made | None] = {}
@@ -120,4 +126,4 @@ def _torn(levels: Sequence[Format], after: int | None) -> bool:
     return bool(levels[after - 1].structure.joined and levels[after].structure.joined)
 
 
-__all__ = ["with_units"]
+__all__ = ["contents_of", "with_units"]

@@ -41,12 +41,12 @@ from finch_core.ir.program import (
 )
 from finch_core.lower.changes import Changes
 from finch_core.lower.index_conditions import ANY, part_of
-from finch_core.lower.strides import is_unit
 from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.affine import leading
 from finch_core.symbolic.guards import as_condition, conjuncts, guarded
 from finch_core.symbolic.out_of_range import OutOfRange, parted
+from finch_core.symbolic.prover import is_unit
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context

@@ -29,10 +29,9 @@ from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Expr, Index, Literal, Name, lift
 from finch_core.ir.program import Declare, Define, Extent, Loop, Sequential, Stmt, Swap, Update
 from finch_core.lower.contents import Content, Use, count_of, plain
-from finch_core.lower.strides import is_unit
 from finch_core.records import define, field
 from finch_core.symbolic.affine import leading
-from finch_core.symbolic.prover import split
+from finch_core.symbolic.prover import is_unit, split
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context

@@ -56,7 +56,7 @@ from finch_core.lower.equal_patterns import lower_pairs
 from finch_core.lower.leading_indices import read_for_sure
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
-from finch_core.lower.strides import is_positive, is_unit, negated
+from finch_core.lower.strides import is_positive, negated
 from finch_core.lower.unfurling import Unfurling, read_in_indices
 from finch_core.lower.values import evaluate, scalar_of
 from finch_core.lower.walks_behind import walks_behind
@@ -64,6 +64,7 @@ from finch_core.records import evolve
 from finch_core.symbolic.affine import leading
 from finch_core.symbolic.guards import as_condition
 from finch_core.symbolic.missing_values import require_present
+from finch_core.symbolic.prover import is_unit
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context

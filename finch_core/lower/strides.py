@@ -28,7 +28,7 @@ from finch_core.ir.expressions import (
 )
 from finch_core.ir.program import Extent
 from finch_core.records import evolve
-from finch_core.symbolic.prover import plus_constant, split
+from finch_core.symbolic.prover import plus_constant
 
 GREATEST = int(np.iinfo(INTP).max)
 
@@ -59,12 +59,6 @@ def held(end: Expr, type: Type) -> Expr:
     if concrete(type) != np.uint64 or isinstance(end, (Var, Literal)):
         return _wide(end)
     return Cast(call(prim.minimum_, end, Literal(GREATEST, np.dtype(np.uint64))), INTP)
-
-
-def is_unit(extent: Extent) -> bool:
-    """Whether a range has length one, whatever its start is."""
-    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
-    return atom == other and end == offset + 1
 
 
 def is_positive(step: Expr) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from finch_core.ir.expressions import Access
 from finch_core.ir.program import Loop, Stmt
 from finch_core.lower.pass_state import reads_of
-from finch_core.lower.strides import is_unit
+from finch_core.symbolic.prover import is_unit
 
 
 def walks_behind(statements: tuple[Stmt, ...], after: frozenset[int]) -> tuple[frozenset[int], ...]:

@@ -15,8 +15,9 @@ from finch_core.interface.tensorlike import ZERO, BoundTensor, Fiber
 from finch_core.ir.expressions import Access, Expr, Index, Literal, Var, lift
 from finch_core.ir.program import Loop, Stmt, While
 from finch_core.lower.races import Roles, Tensors
-from finch_core.lower.strides import is_positive, is_unit
+from finch_core.lower.strides import is_positive
 from finch_core.records import frozen
+from finch_core.symbolic.prover import is_unit
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context

@@ -29,9 +29,10 @@ from finch_core.ir.expressions import Call, Cast, Expr, Index, Literal, Var
 from finch_core.ir.program import Declare, Extent, Loop, Sequential, Stmt, Thaw, Update, While
 from finch_core.ir.program_text import expression_text
 from finch_core.lower.pass_state import Unit
-from finch_core.lower.strides import is_positive, is_unit
+from finch_core.lower.strides import is_positive
 from finch_core.records import frozen
 from finch_core.symbolic.affine import linear
+from finch_core.symbolic.prover import is_unit
 
 
 @frozen

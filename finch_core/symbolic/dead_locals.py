@@ -27,7 +27,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.ir.rewrite import rewrite, rewrite_statements
-from finch_core.symbolic.prover import split
+from finch_core.symbolic.prover import is_unit
 
 NOTHING = Sequential()
 _WRAPPING = (Loop, Define, Sieve, Labelled)
@@ -83,10 +83,7 @@ def _is_checked_before(loop: Loop) -> bool:
     """Whether the ends of a loop are known before the program runs, which is where they are
     compared with dimensions; a single index is not."""
     extent = loop.extent
-    if extent is None:
-        return False
-    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
-    if atom == other and end == offset + 1:
+    if extent is None or is_unit(extent):
         return False
     nodes = (node for bound in (extent.start, extent.stop) for node in bound.walk())
     return not any(isinstance(node, (Access, Index, Name)) for node in nodes)

@@ -15,6 +15,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTEGERS, INTP, Type, concrete
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var, call, cast, lift
 from finch_core.ir.operators import Operator
+from finch_core.ir.program import Extent
 from finch_core.symbolic.ranges import Range, range_of
 
 _ZERO = lift(0)
@@ -30,6 +31,12 @@ def _fits(dtype: Type) -> bool:
 def _wraps(dtype: Type) -> bool:
     """Whether sums of this type may wrap around (those of 64 bits are assumed not to)."""
     return not (dtype is int or dtype == INTP)
+
+
+def is_unit(extent: Extent) -> bool:
+    """Whether a range has length one, whatever its start is."""
+    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
+    return atom == other and end == offset + 1
 
 
 def split(expr: Expr) -> tuple[Expr, int]:
