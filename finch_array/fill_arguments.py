@@ -1,9 +1,11 @@
-"""Fills that change from call to call: one kernel for all of them, to which they are passed.
+"""Fills and constants that change from call to call: one kernel for all of them, to which they are
+passed.
 
 The fill of an array is a constant of its format, so that a kernel that would skip fills can. Where
 it has to visit them all the same, as sums of products with dense arrays do unless the fill is 0, an
 array like the last one but for its fill needs no other kernel: what is stored is read, and the fill
-is a number beside it.
+is a number beside it. So are the constants of requests that are alike but for them
+(``Request.constants``).
 """
 
 from __future__ import annotations
@@ -39,14 +41,20 @@ def places_of_fills(operands: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _is_passed(array: Any) -> bool:
-    if not array.ndim or array.dtype.kind not in "iufc" or not has_memory(array):
+    if not array.ndim or not has_memory(array):
         return False
-    fill = array.fill_value
-    if fill in (0, 1, -1) or is_dense(array):
+    if not is_ordinary(array.fill_value, array.dtype) or is_dense(array):
         return False
-    if fill in _ends(array.dtype) if array.dtype.kind in "iu" else not np.isfinite(fill):
-        return False  # the identities of ``min`` and ``max``
     return isinstance(stored(array).source, Tensor)
+
+
+def is_ordinary(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a value of a dtype is a number without a meaning of its own to operators."""
+    if dtype.kind not in "iufc" or value in (0, 1, -1):
+        return False
+    if dtype.kind in "iu":  # where the ends are the identities of ``min`` and ``max``
+        return value not in _ends(dtype)
+    return bool(np.isfinite(value))
 
 
 @cache
@@ -81,18 +89,19 @@ def keeps_zeros(array: Any) -> bool:
 
 
 @frozen(eq=False)
-class PassedFills:
-    """A plan to which the fills of the operands at ``places`` are passed; ``fill`` is that of the
-    result (None: what the plan gives)."""
+class PassedNumbers:
+    """A plan to which the fills of the operands at ``places`` are passed, and ``constants``;
+    ``fill`` is that of the result (None: what the plan gives)."""
 
     ready: Ready
     places: tuple[int, ...]
+    constants: tuple[Any, ...]
     fill: Any
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """Run the kernel; the operands have the signatures and shapes that this was made for."""
         bare, fills = without_fills(operands, self.places)
-        return self.finished(self.ready([*bare, *fills]))
+        return self.finished(self.ready([*bare, *fills, *self.constants]))
 
     def finished(self, found: Any) -> Any:
         """The result of the kernel with its own fill."""
@@ -101,7 +110,8 @@ class PassedFills:
 
 @define(eq=False)
 class Case:
-    """Calls of a request on operands that differ in their fills alone, at ``places``.
+    """Calls of a request on operands that differ in their fills alone, at ``places``, and in the
+    constants of the request.
 
     ``first`` is the plan of the first call that could have passed them, ``general`` the request to
     which they are passed, with its ``analysis``. If the fill of the result depends on them, it is 0
@@ -118,16 +128,17 @@ class Case:
     refused: bool = False
 
     def fill_of_result(
-        self, operands: Sequence[Any], passed: Sequence[Any], sizes: Mapping[str, int]
-    ) -> Any:
-        """The fill of the result on operands, of which ``passed`` are given to the kernel; None
-        where it is the same for all fills, ``NotImplemented`` where a kernel for these fills alone
-        would skip them, or store less."""
+        self, request: Request, operands: Sequence[Any], passed: Sequence[Any],
+        sizes: Mapping[str, int],
+    ) -> Any:  # fmt: skip
+        """The fill of the result of a request on operands, of which ``passed`` are given to the
+        kernel; None where it is the same for all fills, ``NotImplemented`` where a kernel for these
+        fills alone would skip them, or store less."""
         if self.general is None:
             self._generalise(passed, sizes)
         if self.refused:
             return NotImplemented
-        known, general = plans.analysed(self.request, operands, sizes), self.analysis
+        known, general = plans.analysed(request, operands, sizes), self.analysis
         if known.shapes != general.shapes:
             return NotImplemented
         fill, dtype = known.fill, concrete(known.dtype)
@@ -135,25 +146,30 @@ class Case:
             return None if equal(fill, general.fill) else NotImplemented
         if not isinstance(fill, Literal):
             return None
-        skipped = self.request.op is not None and not is_full(known)
-        if skipped and alike(fill.value, start_of(self.request, dtype)):
+        if all(is_dense(x) for x in operands if not isinstance(x, NUMBERS)):
+            return None  # which leave nothing out
+        skipped = request.op is not None and not is_full(known)
+        if skipped and alike(fill.value, start_of(request, dtype)):
             return NotImplemented
-        return final_fill(self.request, fill, sizes, dtype, self.request.out)
+        return final_fill(request, fill, sizes, dtype, request.out)
 
-    def with_fills(self, loops: Indices) -> Request:
-        """The request to which fills are passed, with these loops."""
+    def with_numbers(self, loops: Indices) -> Request:
+        """The request to which fills and constants are passed, with these loops."""
         assert self.general is not None
         return evolve(self.general, loops=loops)
 
     def _generalise(self, passed: Sequence[Any], sizes: Mapping[str, int]) -> None:
-        """Make the general request."""
+        """Make the general request, if there are arrays."""
+        arrays = [x for x in passed if not isinstance(x, NUMBERS)]
+        self.refused = not arrays
+        if self.refused:
+            return
         count = len(self.request.inputs)
         general = _general(self.request, self.places, count)
         known = plans.analysed(general, passed, sizes)
-        arrays = [x for x in passed if not isinstance(x, NUMBERS)]
         whole = not all(map(has_gaps, arrays))  # where one is, each element of the result is stored
-        sparse = self.request.op is None and not isinstance(known.fill, Literal)
-        if sparse and (whole or not is_full(known)):
+        given = self.request.dense or self.request.op is not None
+        if not given and not isinstance(known.fill, Literal) and (whole or not is_full(known)):
             self.refused = not whole and plans.reads_gaps_at_constants(general, passed, sizes)
             self.none = concrete(known.dtype)
             none = dense_fill(self.none)
@@ -179,10 +195,12 @@ class Case:
 
 def _general(request: Request, places: Sequence[int], count: int, none: Any = None) -> Request:
     """A request to which the fills of the operands at ``places`` are passed, behind the ``count``
-    operands; its value is ``none``, if that is given, where no array stores anything."""
+    operands, and the constants; its value is ``none``, if that is given, where no array stores
+    anything."""
+    several = count + len(places)
 
     def value(*exprs: Expr) -> Expr:
-        own, fills = exprs[:count], exprs[count:]
+        own, fills, constants = exprs[:count], exprs[count:several], exprs[several:]
         by_array = {own[k]: fill for k, fill in zip(places, fills, strict=True)}
 
         def read(expr: Expr) -> Expr:
@@ -192,10 +210,18 @@ def _general(request: Request, places: Sequence[int], count: int, none: Any = No
                 return Call(prim.ifelse, (Stored(expr), expr, by_array[expr]))
             return expr
 
-        found = rewrite_expr(request.value(*own), read)
+        found = rewrite_expr(request.value(*own, *constants), read)
         return found if none is None else where_stored(own, found, none)
 
-    return evolve(request, value=value, inputs=(*request.inputs, *[()] * len(places)))
+    more = len(places) + len(request.constants)
+    return evolve(request, value=value, inputs=(*request.inputs, *[()] * more), constants=())
 
 
-__all__ = ["Case", "PassedFills", "keeps_zeros", "places_of_fills", "without_fills"]
+__all__ = [
+    "Case",
+    "PassedNumbers",
+    "is_ordinary",
+    "keeps_zeros",
+    "places_of_fills",
+    "without_fills",
+]

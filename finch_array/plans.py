@@ -211,7 +211,7 @@ def reads_gaps_at_constants(
 
 
 def _analysed(request: Request, seen: _Operands, sizes: Mapping[str, int]) -> structures.Analysis:
-    value = request.value(*seen.exprs)
+    value = request.valued(seen.exprs)
     found = structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes))
     return structures.settled(found, request.dtype)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from finch_core.ir.expressions import Expr
+from finch_core.ir.expressions import Expr, Literal
 from finch_core.ir.operators import Operator
 from finch_core.records import field, frozen
 
@@ -33,6 +33,8 @@ class Request:
     dense, chosen where they are None. Rows of the operands ``marked`` are copied into a workspace,
     in which their last index is looked up. ``shared``: whether loops run on several cores, decided
     by the shapes where it is None. ``keeps``: values that equal the fill are stored, too.
+    ``constants`` are numbers that requests of one kind differ by: ``value`` is given them behind
+    the operands.
     """
 
     name: str
@@ -49,6 +51,11 @@ class Request:
     marked: tuple[int, ...] = ()
     shared: bool | None = None
     keeps: bool = False
+    constants: tuple[Literal, ...] = ()
+
+    def valued(self, operands: Sequence[Expr]) -> Expr:
+        """The value at an index, from one expression for each operand."""
+        return self.value(*operands, *self.constants)
 
 
 def letters(ndim: int, last: int | None = None) -> Indices:

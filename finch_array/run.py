@@ -15,7 +15,7 @@ import numpy as np
 from finch_array import plans
 from finch_array.fill_arguments import (
     Case,
-    PassedFills,
+    PassedNumbers,
     keeps_zeros,
     places_of_fills,
     without_fills,
@@ -98,73 +98,93 @@ def _found(
     for x in operands:
         if x.__class__ is not Tensor and is_lazy(x):
             return _recorded(key, make, operands, given)
+    found, plan = _computed(key, key, make, operands, given, quick)
+    if plan is not None:
+        allowed = None
+        if plan.__class__ is Ready and plan.plan.collects and plan.cells > plans.DENSE_LEAST:
+            allowed = is_dense_allowed(plan.plan.request, operands, plan.sizes)
+        if len(_quick) >= MOST:
+            _quick.clear()
+        _quick[quick] = plan, allowed
+    return found
+
+
+Again = Ready | PassedNumbers
+"""What computes a request once more on operands of the same signatures and shapes."""
+
+
+def planned(
+    kind: Any, request: Request, operands: Sequence[Any], given: dict[str, int] | None = None
+) -> tuple[Any, Again | None]:
+    """The result of a request on operands that are not lazy, and what computes it once more; None
+    where operands were copied. ``kind`` identifies the request but for its constants."""
+    key = (kind, *request.constants) if request.constants else kind
+    return _computed(kind, key, lambda: request, operands, given, _told(key, operands, given))
+
+
+def _computed(
+    kind: Any, key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, told: Any
+) -> tuple[Any, Again | None]:
     case: Case | None = None
     found: Any = NotImplemented
-    if places := places_of_fills(operands):
-        case, found = _with_fills(key, make, operands, given, quick, places)
+    plan: Again | None = None
+    places = places_of_fills(operands)
+    if places or kind is not key:
+        case, found, plan = _with_numbers(kind, key, make, operands, given, told, places)
         if found is not NotImplemented and found is not None:
-            return found
-    ready, used = _prepared(key, make, operands, given, quick)
+            return found, plan
+    ready, used = _prepared(key, make, operands, given, told)
     if found is None and case is not None:
         case.first = ready.plan
-    if used is operands:
-        plan = ready.plan
-        varies = plan.collects and ready.cells > plans.DENSE_LEAST
-        allowed = is_dense_allowed(plan.request, operands, ready.sizes) if varies else None
-        _remember(quick, ready, allowed)
-    return ready(used)
+    return ready(used), ready if used is operands else None
 
 
-def _remember(quick: Any, ready: Ready | PassedFills, allowed: bool | None) -> None:
-    if len(_quick) >= MOST:
-        _quick.clear()
-    _quick[quick] = ready, allowed
+# -- fills and constants that change ----------------------------------------------------------
 
 
-# -- fills that change ------------------------------------------------------------------------
-
-
-def _with_fills(
-    key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, told: Any,
-    places: tuple[int, ...],
-) -> tuple[Case | None, Any]:  # fmt: skip
-    """What is known of requests on operands like these with other fills, and the result of a call
-    whose fills are passed to the kernel: None for the first one that could have done so,
-    ``NotImplemented`` where they need a kernel of their own."""
+def _with_numbers(
+    kind: Any, key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any,
+    told: Any, places: tuple[int, ...],
+) -> tuple[Case | None, Any, Again | None]:  # fmt: skip
+    """What is known of requests on operands like these with other fills and constants, the result
+    of a call that passes them to the kernel, and what computes it once more: the result is None for
+    the first call that could have done so, ``NotImplemented`` where they need a kernel of their
+    own."""
     known = _request(key, make)
     if any(k in known.marked for k in places):
-        return None, NotImplemented
+        return None, NotImplemented, None
     sizes = plans.sizes_of(known, operands, given, told[SHAPES])
     bare, fills = without_fills(operands, places)
-    case = _case(key, known, operands, sizes, (places, _told(key, bare, given)[SIGNATURES]))
-    passed = [*bare, *fills]
-    fill = NotImplemented if case.refused else case.fill_of_result(operands, passed, sizes)
+    case = _case(kind, known, operands, sizes, (places, _told(key, bare, given)[SIGNATURES]))
+    constants = tuple([c.value for c in known.constants])
+    passed = [*bare, *fills, *constants]
+    fill = NotImplemented if case.refused else case.fill_of_result(known, operands, passed, sizes)
     if fill is NotImplemented or case.first is None:
-        return case, None if fill is not NotImplemented else fill
+        return case, None if fill is not NotImplemented else fill, None
     loops = case.first.order.loops
-    own = ("fills", key, places, case.none, loops)
+    own = ("numbers", kind, places, case.none, loops)
     ready, used = _prepared(
-        own, lambda: case.with_fills(loops), passed, given, _told(own, passed, given)
+        own, lambda: case.with_numbers(loops), passed, given, _told(own, passed, given)
     )
     copied = used is not passed
     if not case.is_alike(ready.plan) or (
         copied and not all(keeps_zeros(operands[k]) for k in places)
     ):
         case.refused = True
-        return case, NotImplemented
-    found = PassedFills(ready, places, fill)
-    if not copied and not ready.plan.collects:
-        _remember(told, found, None)
-    return case, found.finished(ready(used))
+        return case, NotImplemented, None
+    found = PassedNumbers(ready, places, constants, fill)
+    again = found if not copied and not ready.plan.collects else None
+    return case, found.finished(ready(used)), again
 
 
 def _case(
-    key: Any, request: Request, operands: Sequence[Any], sizes: dict[str, int], like: Any
+    kind: Any, request: Request, operands: Sequence[Any], sizes: dict[str, int], like: Any
 ) -> Case:
-    """What is known of a request on operands that are alike but for their fills."""
+    """What is known of requests that are alike but for their constants on operands that are alike
+    but for their fills."""
     dense = is_dense_allowed(request, operands, sizes)
     thin = stretched(request, plans.shapes_of(operands), sizes)
-    whole, size = (key, like, thin, dense), magnitudes(operands, sizes)
+    whole, size = (kind, like, thin, dense), magnitudes(operands, sizes)
     found = _cases.get((whole, size))
     if found is None:
         if len(_cases) >= MOST:

@@ -225,7 +225,7 @@ def _body(request: Request, at: tuple[tuple[bool, ...] | None, ...]) -> Expr:
             continue
         indices = [Literal(0, int) if z else Index(i) for i, z in zip(names, zero, strict=True)]
         exprs.append(Access(f"c{k}", tuple(indices)))
-    return request.value(*exprs)
+    return request.valued(exprs)
 
 
 def _used(body: Expr, request: Request, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from finch_array import run as running
 from finch_array.operands import NUMBERS, array_of, is_dense, operand
+from finch_array.plan.constants import constant_name, without_constants
 from finch_array.plan.graph import substituted
 from finch_array.plan.kernels import Book, Kernel
 from finch_array.plan.loops import SHARED
@@ -60,9 +61,10 @@ def contraction_of(kernel: Kernel, inputs: Sequence[tuple[str, ...]], out: Any) 
 
 @frozen(eq=False)
 class Canonical:
-    """A kernel in names that do not depend on the graph: what its program is found by."""
+    """A kernel in names that do not depend on the graph: ``kind`` is what its program is found by,
+    but for the constants of its request."""
 
-    key: Any
+    kind: Any
     request: Request
     operands: tuple[Operand, ...]
     sizes: dict[str, int]
@@ -104,13 +106,12 @@ class Runnable:
         contraction = self.canonical.contraction
         if contraction is not None and all(is_dense(x) for x in given):
             return array_of(np.asarray(contraction.run(*(x.to_numpy() for x in given))))
-        found = running.prepared(
-            self.canonical.key, self.canonical.request, given, self.canonical.sizes
+        found, plan = running.planned(
+            self.canonical.kind, self.canonical.request, given, self.canonical.sizes
         )
-        made, operands = found
-        if all(a is b for a, b in zip(operands, given, strict=True)):
-            self.plan, self.signatures = made, signatures
-        return made(operands)
+        if plan is not None:
+            self.plan, self.signatures = plan, signatures
+        return found
 
 
 def _part(array: Any, part: tuple[range, ...] | None) -> Any:
@@ -133,7 +134,9 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
     out = tuple(names[i] for i in kernel.out)
     marked = tuple(int(reader.number(part)[1:]) for part in kernel.marked)
     inputs = tuple(reader.inputs)
-    places = tuple(f"c{k}" for k in range(len(inputs)))
+    value, constants = without_constants(value)
+    types = tuple([c.type for c in constants])
+    places = (*[f"c{k}" for k in range(len(inputs))], *map(constant_name, range(len(constants))))
 
     def build(*exprs: Expr) -> Expr:
         known = dict(zip(places, exprs, strict=True))
@@ -143,11 +146,23 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
     shared = kernel.visits > SHARED
     request = Request(
         "fused", build, inputs, out, kernel.op, kernel.dtype, fixed=frozenset(reader.fixed),
-        loops=loops, dense=dense, marked=marked, shared=shared,
+        loops=loops, dense=dense, marked=marked, shared=shared, constants=constants,
     )  # fmt: skip
-    key = ("plan", value, inputs, out, kernel.op, kernel.dtype, loops, dense, marked, shared)
+    kind = (
+        "plan",
+        value,
+        types,
+        inputs,
+        out,
+        kernel.op,
+        kernel.dtype,
+        loops,
+        dense,
+        marked,
+        shared,
+    )
     found = contraction_of(kernel, inputs, out) if kernel.by_numpy else None
-    return Canonical(key, request, tuple(reader.operands), sizes, found)
+    return Canonical(kind, request, tuple(reader.operands), sizes, found)
 
 
 @define(eq=False)

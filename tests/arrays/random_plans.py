@@ -3,7 +3,8 @@
     python tests/arrays/random_plans.py --count 20000 --seconds 3600 --seed 1
 
 The expressions are those of ``random_arrays``, over lazy leaves (``--graphs``: graphs of products,
-sums and masks with shared parts; ``--forced``: by four other plans, too). A mismatch prints the
+sums and masks with shared parts; ``--forced``: by four other plans, too; ``--draws 10``: each tree
+with ten draws of values and numbers). A mismatch prints the
 expression and the leaves.
 """
 
@@ -39,8 +40,9 @@ from finch_levels import Element
 Pair = tuple[Any, Any]
 
 
-def expression(seed: int) -> str:
-    """What is wrong with the lazy expression of this seed; empty if nothing is."""
+def expression(seed: int, count: int = 1) -> str:
+    """What is wrong with the lazy expression of this seed, of which ``count`` in a row are one tree
+    over other values; empty if nothing is."""
 
     def leaf(*args: Any) -> random_arrays.Pair:
         found = random_leaves.leaf(*args)
@@ -49,7 +51,7 @@ def expression(seed: int) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(random_arrays, "leaf", leaf)
         patch.setattr(random_arrays, "STEPS", STEPS)
-        return random_arrays.check(seed)
+        return random_arrays.check(seed, count)
 
 
 STEPS = tuple(step for step in random_arrays.STEPS if step is not assigned)
@@ -173,9 +175,9 @@ def graph(seed: int, plans: Sequence[str] = ()) -> str:
     return f"seed {seed}: {wrong}" if wrong else ""
 
 
-def check(seed: int, graphs: bool = False, plans: Sequence[str] = ()) -> str:
+def check(seed: int, graphs: bool = False, plans: Sequence[str] = (), count: int = 1) -> str:
     """What is wrong with the expression or graph of this seed; empty if nothing is."""
-    return graph(seed, plans) if graphs else expression(seed)
+    return graph(seed, plans) if graphs else expression(seed, count)
 
 
 def main() -> int:
@@ -185,6 +187,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--graphs", action="store_true")
     parser.add_argument("--forced", action="store_true")
+    parser.add_argument("--draws", type=int, default=1, help="expressions of one tree")
     parser.add_argument("--backend", default="interpreter")
     options = parser.parse_args()
     os.environ["FINCH_BACKEND"] = options.backend
@@ -193,7 +196,7 @@ def main() -> int:
     for seed in range(options.seed, options.seed + options.count):
         if time.monotonic() - started > options.seconds:
             break
-        wrong = check(seed, options.graphs, PLANS if options.forced else ())
+        wrong = check(seed, options.graphs, PLANS if options.forced else (), options.draws)
         done += 1
         if wrong:
             bad += 1

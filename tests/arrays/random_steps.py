@@ -85,6 +85,8 @@ def operand(rng: Any, first: Pair, another: Any) -> Pair:
     kind = rng.random()
     if kind < 0.2:
         number: Any = (2, 3, 0.5, True, 1, 0)[rng.integers(6)]
+        if rng is not rng.data and number in (2, 3, 0.5):  # another one in each draw
+            number += type(number)(rng.data.integers(4))
         return Pair(number, number, repr(number))
     if kind < 0.6:
         shape = tuple(n if rng.random() < 0.8 else 1 for n in shape_of(first))

@@ -7,7 +7,7 @@ import pytest
 from array_support import MATRICES, data, fa, tensor
 
 from finch_array import run
-from finch_array.fill_arguments import PassedFills
+from finch_array.fill_arguments import PassedNumbers
 from finch_array.operands import stored
 from finch_levels import Dense, Element, SparseList
 
@@ -46,13 +46,13 @@ OTHER_FORMATS = ("A @ D", "A * B", "A - B", "A * A", "max of rows", "tril")
 @pytest.fixture
 def passed_calls(monkeypatch):
     """The fills of the results of calls to which fills are passed."""
-    calls, finished = [], PassedFills.finished
+    calls, finished = [], PassedNumbers.finished
 
     def counted(self, found):
         calls.append(self.fill)
         return finished(self, found)
 
-    monkeypatch.setattr(PassedFills, "finished", counted)
+    monkeypatch.setattr(PassedNumbers, "finished", counted)
     return calls
 
 
