@@ -14,7 +14,7 @@ def token(array: Any) -> Any:
     process. The engine hashes the buffers."""
     if isinstance(array, Tensor):
         scalars = [array.scalar(part).item() for part in array.layout.scalars]
-        return *_name(array.format), array.shape, scalars, list(array.buffers.values())
+        return *_name(array.format), array.shape, scalars, list(array.named_arrays().values())
     parts = {k: v for k, v in vars(array).items() if k != "signature"}
     return _path(type(array)), sorted(parts.items())
 

@@ -41,7 +41,7 @@ def has_runs(array: Any) -> bool:
 def runs_of(array: Any) -> Runs:
     """The runs of an array that ``has_runs``."""
     made = Tensor(_format((False,) * (array.ndim - 1), array.fill_value, array.dtype), array)
-    found = made.buffers
+    found = made.named_arrays()
     rows: list[Any] = []
     for k in range(array.ndim):
         counts = np.diff(found[f"{k}_ptr"])

@@ -193,7 +193,7 @@ def _unpermuted(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ..
 def _tree(package: Any, tensor: Tensor) -> tuple[int, Any]:
     """The number of values, and the standard's levels, of which coordinates are one."""
     *levels, leaf = tensor.format.levels()
-    buffers = tensor.buffers
+    buffers = tensor.named_arrays()
     for level in levels:
         if level.layout not in _WRITTEN:
             raise FormatError(

@@ -121,7 +121,7 @@ def _counts_of_lists(source: Any) -> tuple[float, list[Any]] | None:
     dense = next((k for k, level in enumerate(levels) if type(level) is not Dense), len(levels))
     if dense == len(levels) or any(type(level) is not SparseList for level in levels[dense:]):
         return None
-    buffers = source.buffers
+    buffers = source.named_arrays()
     lists = [(buffers[f"{k}_ptr"], buffers[f"{k}_idx"]) for k in range(dense, len(levels))]
     shape: tuple[int, ...] = source.shape
     counts: list[Any] = []

@@ -112,7 +112,7 @@ class BoundCall:
             self,
             *(x for known in arrays for x in known),
             *others,
-            *(x for tensor, output in alone for x in (tensor, output.refuse)),
+            *(x for t, output in alone for x in (t, output.refuse, output.own_memory)),
         )
         return call
 
@@ -260,9 +260,12 @@ _ALONE = """\
             own.ended = True
 """
 _MARK = """\
-            if not t{k}.writer.ended:
-                busy{k}()
+            before = t{k}.writer
+            if not before.ended:
+                refuse{k}()
             t{k}.writer = own
+            if before.lent:
+                own_memory{k}(t{k}, own)
 """
 
 
@@ -275,7 +278,7 @@ def _caller(written: tuple[bool, ...], others: int, tensors: int) -> Callable[..
     arrays = len(written)
     given = "".join(f", a{k}, s{k}, d{k}" for k in range(arrays))
     given += "".join(f", h{k}" for k in range(others))
-    given += "".join(f", t{k}, busy{k}" for k in range(tensors))
+    given += "".join(f", t{k}, refuse{k}, own_memory{k}" for k in range(tensors))
     changed = [f"a{k}.shape != s{k} or a{k}.dtype is not d{k}" for k in range(arrays)]
     changed += [f"not a{k}.flags.writeable" for k in range(arrays) if written[k]]
     changed += [f"not h{k}()" for k in range(others)]

@@ -26,6 +26,7 @@ from finch_core.runtime.arrays import from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.compressed import compressed_fields, coordinate_format, format_of
 from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.lending import lend
 from finch_core.runtime.lists import (
     array_of_lists,
     coordinates_of_lists,
@@ -77,6 +78,7 @@ def _apart(found: Any) -> Any:
     if isinstance(found, Tensor):
         own = Tensor.of_parts(found.format, found.record, found.arrays)
         own.signature = found.signature
+        lend(own)
         return own
     if hasattr(found, "tensor"):
         wrapper = copy(found)

@@ -15,7 +15,7 @@ def describe(tensor: Any) -> str:
         shape = " x ".join(map(str, tensor.shape))
         head = f"Tensor {shape} of {tensor.dtype}, {tensor.nstored:,} stored, fill {_fill(tensor)}"
     lines = [head]
-    buffers = tensor.buffers
+    buffers = tensor.named_arrays()
     dims = iter(tensor.shape)
     for k, (level, positions, sizes, _) in enumerate(tensor.levels()):
         nbytes = sum(buffers[f"{k}_{name}"].nbytes for name in sizes)

@@ -78,7 +78,7 @@ def _with_leaf(format: Any, leaf: Format) -> Format:
 
 def _copy_level(source: TensorStorage, made: TensorStorage, k: int) -> None:
     """Copy the scalars and buffers of a level, as far as they are in use."""
-    buffers = source.buffers
+    buffers = source.named_arrays()
     for part in made.layout.scalars:
         if part.level == k and not (part.field.private or part.field.scratch):
             made.set_scalar(part, source.fields(k)[part.field.name])

@@ -15,7 +15,7 @@ from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import Signature, parameters
 from finch_core.ir import assembly as asm
 from finch_core.ir.depth import roomy
-from finch_core.ir.program import Program, Stmt
+from finch_core.ir.program import Declare, Program, Stmt, Swap, Thaw
 from finch_core.locks import cached_property, imported
 from finch_core.records import define, evolve, field
 from finch_core.runtime.options import Options
@@ -65,6 +65,18 @@ class Lowered:
     def normal(self) -> Stmt:
         """The program's body in Finch Normal Form."""
         return self._normalized[0]
+
+    def keeps(self, k: int) -> bool:
+        """Whether argument ``k``, a tensor, keeps its structure: its values alone are written."""
+        body, _, arguments = roomy(self.program.name, lambda: self._normalized)
+        own = arguments[k].tensor
+        assert own is not None
+        name = own.name
+        return not any(
+            (isinstance(part, (Declare, Thaw)) and part.tensor.name == name)
+            or (isinstance(part, Swap) and name in (part.first.name, part.second.name))
+            for part in body.walk()
+        )
 
     @cached_property
     def _normalized(self) -> tuple[Stmt, Unit, tuple[BoundParameter, ...]]:

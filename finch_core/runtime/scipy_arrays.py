@@ -56,7 +56,7 @@ def from_scipy(array: Any) -> Any:
         return _converted(array) if array.format == "coo" else _over(_sorted(array, error))
     if tensor is None:
         return _converted(array)
-    if array.format == "dia" and not np.shares_memory(tensor.buffers["2_val"], array.data):
+    if array.format == "dia" and not np.shares_memory(tensor.named_arrays()["2_val"], array.data):
         return tensor  # its values were put in order, so that others would not be seen
     key = id(array)
     _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), _identity(array), tensor)
@@ -193,7 +193,7 @@ def _in_remembered_order(array: Any) -> Any:
         ref, *seen, model, order, starts = known
         if ref() is array and seen[0] == kind and are_same(coords, seen[1]):
             made = model.copy()
-            made.buffers[f"{array.ndim}_val"][:] = in_order_of(array.data, order, starts)
+            made.named_arrays()[f"{array.ndim}_val"][:] = in_order_of(array.data, order, starts)
             return made
     if not (array.ndim and len(array.data)):
         return _of_coordinates(array.shape, coords, array.data)

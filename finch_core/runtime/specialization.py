@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -101,7 +102,7 @@ class Specialization:
         self.outputs = tuple(k for k, name in enumerate(names) if name in outputs)
         self._new = NewOutputs(self.outputs)
         self.growing = tuple(
-            Growing(k, names[k], program.spans.get(names[k]))
+            Growing(k, names[k], program.spans.get(names[k]), cache(partial(lowered.keeps, k)))
             for k in self.outputs
             if grows(lowered.signatures[k])
         )

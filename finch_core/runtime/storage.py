@@ -16,6 +16,7 @@ from finch_core.interface.signatures import (
     tensor_signature,
     unseen_signature,
 )
+from finch_core.runtime.lending import lend
 from finch_core.runtime.tensor_records import (
     ADDRESS,
     Unset,
@@ -204,7 +205,13 @@ class TensorStorage:
         """Views of all buffers, cut to the part in use, by ``"<depth>_<name>"`` (see
         ``docs/formats.md``). Values may be written through them; kernels rely on the structure,
         which is not checked again: a wrong index or pointer is undefined behaviour.
-        ``Tensor.from_buffers`` checks what it is given."""
+        ``Tensor.from_buffers`` checks what it is given. A kernel that builds the structure anew
+        gives the tensor other buffers first, and these keep what they have."""
+        lend(self)
+        return self.named_arrays()
+
+    def named_arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """What ``buffers`` gives, for use at once: no other object keeps the arrays."""
         result = {}
         for k, (_, _, sizes, _) in enumerate(self.levels()):
             for name, size in sizes.items():

@@ -23,6 +23,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import as_number
 from finch_core.locks import imported
+from finch_core.runtime.lending import lend
 from finch_core.runtime.storage import TensorStorage
 from finch_core.runtime.tensor_records import UNSET_BY_ID, unset
 
@@ -125,6 +126,7 @@ class Tensor(ArrayMethods, TensorStorage):
         self.note_memory()
         self.note_readonly()
         validate(self)
+        lend(self)
         return self
 
     def fill(self, shape: tuple[int, ...]) -> None:

@@ -1,4 +1,5 @@
-"""Tensors that are being written: one call at a time may write a tensor whose structure grows.
+"""Tensors that are being written: one call at a time may write a tensor whose structure grows, and
+none writes the structure of another object.
 
 Calls release the global interpreter lock. Of two that insert into one tensor each would go on in
 memory that the other has given back.
@@ -6,6 +7,10 @@ memory that the other has given back.
 Handlers of signals may raise at any call of a function. So a call marks a tensor by an assignment,
 and what ends it is one assignment, too: no lock stays held. That one thread at a time tests and
 sets the mark follows from CPython's lock, which changes hands at calls and jumps back alone.
+
+Other objects may be over the buffers of a tensor: arrays of SciPy, and tensors made of them. They
+were checked once, with their own shape. A call that may build the structure anew gives the tensor
+memory of its own first.
 """
 
 from __future__ import annotations
@@ -16,32 +21,21 @@ from typing import Any, NoReturn
 from finch_core.errors import LifecycleError, Span
 from finch_core.interface.signatures import Signature, TensorSignature
 from finch_core.records import frozen
+from finch_core.runtime.lending import NOBODY, Writer
 from finch_core.runtime.storage import TensorStorage
 
 Caller = Callable[..., Any]
 
 
-class Writer:
-    """A call that writes tensors, until it has ``ended``."""
-
-    __slots__ = ("ended",)
-
-    def __init__(self) -> None:
-        self.ended = False
-
-
-NOBODY = Writer()
-NOBODY.ended = True
-
-
 @frozen
 class Growing:
-    """An output whose structure may grow: its place among the arguments, its name, and where it is
-    written."""
+    """An output whose structure may grow: its place among the arguments, its name, where it is
+    written, and whether the program ``keeps`` its structure, of which it changes values alone."""
 
     place: int
     name: str
     span: Span | None
+    keeps: Callable[[], bool]
 
     def refuse(self) -> NoReturn:
         """Raise ``LifecycleError``: another call is writing the output."""
@@ -50,6 +44,13 @@ class Growing:
             span=self.span,
             hint="give each thread a tensor of its own, or hold a lock around the calls",
         )
+
+    def own_memory(self, tensor: TensorStorage, own: Writer) -> None:
+        """Copy the buffers of an output that are lent, unless their structure stays as it is."""
+        own.lent = True
+        if not self.keeps():
+            tensor.adopt_copy(tensor)
+            own.lent = False
 
 
 def grows(signature: Signature) -> bool:
@@ -80,7 +81,7 @@ def one_at_a_time(call: Caller, outputs: Sequence[Growing]) -> Caller:
     if len(outputs) > 1:
         return _several(call, outputs)
     (only,) = outputs
-    place, refuse = only.place, only.refuse
+    place, refuse, own_memory = only.place, only.refuse, only.own_memory
 
     def alone(words: Any, given: Any, values: Any = None) -> Any:
         tensor, own = (given if values is None else values)[place], Writer()
@@ -89,9 +90,12 @@ def one_at_a_time(call: Caller, outputs: Sequence[Growing]) -> Caller:
         except AttributeError:
             tensor = marked(tensor)
         try:
-            if not tensor.writer.ended:
+            before = tensor.writer
+            if not before.ended:
                 refuse()
             tensor.writer = own
+            if before.lent:
+                own_memory(tensor, own)
             return call(words, given, values)
         finally:
             own.ended = True
@@ -105,9 +109,12 @@ def _several(call: Caller, outputs: Sequence[Growing]) -> Caller:
         try:
             for output in outputs:
                 tensor = marked(tensors[output.place])
-                if not tensor.writer.ended:
+                before = tensor.writer
+                if not before.ended:
                     output.refuse()
                 tensor.writer = own
+                if before.lent:
+                    output.own_memory(tensor, own)
             return call(words, given, values)
         finally:
             own.ended = True

@@ -29,7 +29,7 @@ def heading(tensor: Any) -> str:
     if not tensor.ndim:
         return f"Tensor of {tensor.dtype}, value {shortened(tensor[()], 40)}"
     shape = shortened(" x ".join(f"{n:,}" for n in tensor.shape), 80)
-    size = f"{sum(array.nbytes for array in tensor.buffers.values()):,} bytes"
+    size = f"{sum(array.nbytes for array in tensor.named_arrays().values()):,} bytes"
     dtype = shortened(tensor.dtype, 40)
     return f"Tensor {shape} of {dtype}, {tensor.nstored:,} stored in {size}, fill {fill}"
 
@@ -50,7 +50,7 @@ def tree(tensor: Any) -> str:
 def _rows(tensor: Any) -> Any:
     """The rows of each level: its name and dimension, its fibers, and name, kind and bytes of
     buffers."""
-    buffers, dims = tensor.buffers, iter(tensor.shape)
+    buffers, dims = tensor.named_arrays(), iter(tensor.shape)
     for k, (level, positions, sizes, _) in enumerate(tensor.levels()):
         size = "" if level.is_leaf else f"[{next(dims):,}]"
         noun = "value" if level.is_leaf else "fiber"
