@@ -11,7 +11,14 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.functions import dtype_of
 from finch_array.indexing import _plain, getitem, positions, true_places
-from finch_array.indices import Parts, is_mask, of_shape, parts_of, without_flags
+from finch_array.indices import (
+    Parts,
+    is_mask,
+    is_sizeless,
+    of_shape,
+    parts_of,
+    without_flags,
+)
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.leaves import differs
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
@@ -23,7 +30,7 @@ from finch_array.sorted_coordinates import FEW, keys_of
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Call, Expr
+from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import alike
 from finch_core.ir.program import Stored
 from finch_core.runtime.tensor import Tensor
@@ -43,6 +50,9 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         return
     given = operand(_of_numbers(array.dtype, value))
     _check_dtype(array, given)
+    if is_sizeless(index, array) and isinstance(given, NUMBERS) and not is_dense(array):
+        replace(array, _where_true(array, index, given))
+        return
     index = of_shape(index, array)
     if is_dense(array):
         if array.signature.readonly:
@@ -126,7 +136,11 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     fill, masked = array.fill_value, is_mask(index, array)
     parts = None if masked else parts_of(index, shape)
     large = math.prod(shape) > LARGE and has_structure(array)  # else coordinates take less time
-    if large or (parts is None and not are_few(("masked", array.signature), entries(array))):
+    apart = parts is None and (
+        (hasattr(index, "signature") and has_structure(index))
+        or not are_few(("masked", array.signature), entries(array))
+    )
+    if large or apart:
         found = _as_stored(array, index, parts, value)
         if found is not None:
             replace(array, found)
@@ -199,7 +213,7 @@ def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> An
     if parts is None:
         if not isinstance(value, NUMBERS):
             return None
-        return fn.where(array_of(index), array.dtype.type(value), array)
+        return _where_true(array, array_of(index), value)
     if any(x.__class__ is np.ndarray for x in parts.items):
         return None
     spans = [
@@ -214,6 +228,22 @@ def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> An
             part.insert(place, 1)
         value = reshape(_spread(settled(value), tuple(part)), tuple(map(len, spans)))
     return _boxed(array, spans, value, 0) if all(spans) else array
+
+
+def _where_true(array: Tensor, mask: Any, value: Any) -> Any:
+    """The array with a number where a mask is true, by a kernel: where that is the fill, over what
+    the array stores."""
+    number, names = array.dtype.type(value), letters(array.ndim)
+    if not alike(number, array.fill_value):
+        return fn.where(mask, number, array)
+    fill = Literal(number, array.dtype)
+    return run(
+        ("cleared", array.ndim, fill),
+        lambda: Request(
+            "assigned", lambda old, chosen: Call(prim.ifelse, (chosen, fill, old)), (names, names),
+            names,
+        ), [array, mask],
+    )  # fmt: skip
 
 
 def _spread(value: Any, shape: tuple[int, ...]) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from finch_array import plans
 from finch_array.final_fills import final_fill, start_of
 from finch_array.leaves import dense_fill, relabelled, with_leaf
-from finch_array.operands import NUMBERS, as_seen, has_gaps, has_memory, is_dense, stored
+from finch_array.operands import NUMBERS, has_gaps, has_memory, is_dense, stored
 from finch_array.ready import Ready
 from finch_array.requests import Indices, Request
 from finch_array.structures import equal, forgets, is_full, where_stored
@@ -45,7 +45,7 @@ def _is_passed(array: Any) -> bool:
         return False
     if not is_ordinary(array.fill_value, array.dtype) or is_dense(array):
         return False
-    return isinstance(stored(array).source, Tensor)
+    return array.__class__ is Tensor or hasattr(array, "around")
 
 
 def is_ordinary(value: Any, dtype: np.dtype[Any]) -> bool:
@@ -76,16 +76,16 @@ def without_fills(
 
 def _refilled(array: Any, fill: Any) -> Any:
     """An array over the same memory with another fill."""
-    found = stored(array)
-    return as_seen(relabelled(found.source, fill), found.axes)
+    if array.__class__ is Tensor:
+        return relabelled(array, fill)
+    return array.around(_refilled(array.tensor, fill))
 
 
 def keeps_zeros(array: Any) -> bool:
     """Whether a copy of an array with the fill 0, made of its coordinates, stores zeros that this
-    one stores: in lists. Where ranges of indices are stored, those that equal the fill are not."""
-    *outer, innermost, _leaf = stored(array).source.format.levels()
-    compressed = innermost.layout == "compressed"
-    return compressed and all(level.layout in ("compressed", "dense") for level in outer)
+    one stores: where no level stores elements that only pad it."""
+    *levels, _leaf = stored(array).source.format.levels()
+    return not levels[-1].pads
 
 
 @frozen(eq=False)
@@ -139,7 +139,7 @@ class Case:
         if self.refused:
             return NotImplemented
         known, general = plans.analysed(request, operands, sizes), self.analysis
-        if known.shapes != general.shapes:
+        if _apart(known.shapes) != _apart(general.shapes):
             return NotImplemented
         fill, dtype = known.fill, concrete(known.dtype)
         if isinstance(general.fill, Literal) and self.none is None:
@@ -191,6 +191,11 @@ class Case:
         none = dense_fill(plan.format.dtype)
         one, other = (with_leaf(x.format, none, none.dtype) for x in (plan, first))
         return one == other
+
+
+def _apart(shapes: Any) -> Any:
+    """Structures without what tells that dimensions are stored together."""
+    return shapes and [evolve(kind, joined=False) for kind in shapes]
 
 
 def _general(request: Request, places: Sequence[int], count: int, none: Any = None) -> Request:

@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.operands import entries
 from finch_core.errors import FormatError, OutOfBounds
 from finch_core.records import frozen
+from finch_core.runtime.compressed import format_of
+from finch_core.runtime.scipy_arrays import is_hypersparse
+from finch_core.runtime.tensor import Tensor
 
 APART = -1
 """The width of a ``...`` that stands for no dimension: arrays before and behind it are not next to
@@ -177,16 +181,46 @@ def checked_item(x: Any, n: int, k: int) -> Any:
 
 
 def of_shape(index: Any, array: Any) -> Any:
-    """A mask that has no sizes, as ``LoTriMask()``, within the shape of an array of as many
-    dimensions, as an array; any other index as it is."""
-    shape = getattr(index, "shape", ())
-    kind = getattr(getattr(index, "dtype", None), "kind", "")
-    if kind != "b" or None not in shape or len(shape) != array.ndim:
+    """An index of an array with masks that have no sizes, such as ``LoTriMask()``, within its
+    shape: one for all dimensions as an array of runs, others as arrays of NumPy. Any other index as
+    it is. Raises ``OutOfBounds`` for more items than dimensions."""
+    given = index if isinstance(index, tuple) else (index,)
+    if not any(map(_is_sizeless, given)):
         return index
-    from finch_array import functions as fn
-    from finch_array.creation import zeros
+    shape = array.shape
+    if len(given) == 1 and is_sizeless(given[0], array):
+        return _of_sizes(given[0], array)
+    widths = [len(x.shape) if _is_sizeless(x) else width(_item(x)) for x in given]
+    if sum(widths) > len(shape):
+        raise OutOfBounds(f"{sum(widths)} indices for an array of {len(shape)} dimensions")
+    behind = next((k for k, x in enumerate(given) if x is Ellipsis), len(given))
+    found, place = [], 0
+    for k, (x, n) in enumerate(zip(given, widths, strict=True)):
+        if k == behind:
+            place = len(shape) - sum(widths[k:])
+        found.append(x.to_numpy(shape[place : place + n]) if _is_sizeless(x) else x)
+        place += n
+    return tuple(found)
 
-    return fn.where(index, True, zeros(array.shape, dtype=bool))
+
+def _is_sizeless(x: Any) -> bool:
+    """Whether an item of an index is a mask that has no sizes."""
+    kind = getattr(getattr(x, "dtype", None), "kind", "")
+    return kind == "b" and None in getattr(x, "shape", ())
+
+
+def is_sizeless(index: Any, array: Any) -> bool:
+    """Whether ``index`` is one mask without sizes for all dimensions of ``array``."""
+    return _is_sizeless(index) and len(index.shape) == array.ndim
+
+
+def _of_sizes(mask: Any, array: Any) -> Any:
+    """A mask within the shape of an array, in runs."""
+    from finch_array import functions as fn
+
+    outermost = not is_hypersparse(array.shape, entries(array))
+    format = format_of((outermost, *[False] * (array.ndim - 1)), np.False_, np.dtype(bool))
+    return fn.where(mask, True, Tensor(format, array.shape))
 
 
 def is_mask(index: Any, array: Any) -> bool:
@@ -196,6 +230,6 @@ def is_mask(index: Any, array: Any) -> bool:
 
 
 __all__ = [
-    "Parts", "checked_item", "expanded", "is_mask", "of_shape", "parts_of", "width",
+    "Parts", "checked_item", "expanded", "is_mask", "is_sizeless", "of_shape", "parts_of", "width",
     "without_flags",
 ]  # fmt: skip

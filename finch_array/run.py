@@ -382,17 +382,31 @@ def coordinates(array: Any, shared: bool = False) -> tuple[tuple[int, ...], list
     Runs are taken apart into elements: of more than ``LARGE``, it gives a ``PerformanceWarning``.
     """
     if array.__class__ is Tensor:
-        found = stored_coordinates(array, shared)
+        found = stored_coordinates(_any_fill(array), shared)
         warn_taken_apart(array, len(found[2]))
         return found
     inner = stored(array)
     source = inner.source
     if not isinstance(source, Tensor):
         source = materialised(source)
-    shape, coords, values = stored_coordinates(source, shared)
+    shape, coords, values = stored_coordinates(_any_fill(source), shared)
     warn_taken_apart(source, len(values))
     back = [inner.axes.index(k) for k in range(array.ndim)]
     return tuple([shape[b] for b in back]), [coords[b] for b in back], values
+
+
+def _any_fill(tensor: Tensor) -> Tensor:
+    """A tensor with the stored elements of another; with the fill 0, whose kernel does for all
+    fills, where they do not depend on it."""
+    levels = tensor.layout.levels
+    if len(levels) < 2 or levels[-2].pads or levels[-2].layout in _BY_NUMPY:
+        return tensor
+    (bare,), _ = without_fills([tensor], places_of_fills([tensor]))
+    return bare  # type: ignore[no-any-return]
+
+
+_BY_NUMPY = ("dense", "compressed", "coordinates")
+"""Innermost levels whose coordinates take no kernel, or are all of them."""
 
 
 def materialised(array: Any) -> Tensor:

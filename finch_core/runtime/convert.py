@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import cache
 from typing import Any
 
@@ -81,9 +80,7 @@ def _apart(found: Any) -> Any:
         lend(own)
         return own
     if hasattr(found, "tensor"):
-        wrapper = copy(found)
-        wrapper.tensor = _apart(found.tensor)
-        return wrapper
+        return found.around(_apart(found.tensor))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -180,9 +180,23 @@ class Signed:
     """What wrappers have in common as arguments: they are pickled without their signatures, which
     each process interns for itself, and have no memory of their own."""
 
+    tensor: Any
+
     def sign(self) -> None:
         """Set the signature by the other attributes."""
         raise NotImplementedError
+
+    def around(self, tensor: Any) -> Self:
+        """This wrapper around another tensor, of the same shape."""
+        found = object.__new__(type(self))
+        vars(found).update(vars(self))
+        found.tensor = tensor
+        found.sign()
+        return found
+
+    def __copy__(self) -> Self:
+        """This wrapper around a copy of the tensor."""
+        return self.around(self.tensor.__copy__())
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "signature"}

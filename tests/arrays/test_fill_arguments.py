@@ -9,6 +9,7 @@ from array_support import MATRICES, data, fa, tensor
 from finch_array import run
 from finch_array.fill_arguments import PassedNumbers
 from finch_array.operands import stored
+from finch_core.runtime.specialization import Specialization
 from finch_levels import Dense, Element, SparseList
 
 OTHER = data((4, 5), seed=7)
@@ -174,13 +175,46 @@ def test_dimensions_of_size_1_that_store_nothing(name, value):
         np.testing.assert_allclose(np.asarray(found), wanted)
 
 
-@pytest.mark.parametrize("kind", ["gapped runs", "lists", "hashes"])
+OTHERS = {
+    "coordinates": ("SparseCOO", "SparseCOO"),
+    "lists of runs": ("SparseList", "SparseRunList"),
+    "byte maps": ("SparseByteMap", "SparseByteMap"),
+}
+STORED = [*MATRICES, *OTHERS]
+
+
+@pytest.mark.parametrize("kind", STORED)
 def test_zeros_that_are_stored_are_no_fills(kind):
     """Operands that are copied in another order keep the zeros that they store."""
     for fill in (5.0, 6.0, 7.0):
         a = np.array([[fill], [0], [fill]]) * np.ones((3, 4))
         a[0, 2] = 0
-        A = tensor(a, MATRICES[kind], fill)
+        A = tensor(a, MATRICES[kind] if kind in MATRICES else OTHERS[kind], fill)
         np.testing.assert_allclose(fa.sum(A, axis=0).to_numpy(), a.sum(0))
         np.testing.assert_allclose((A.T @ np.arange(3.0)).to_numpy(), a.T @ np.arange(3))
         np.testing.assert_allclose((A + A[:1]).to_numpy(), a + a[:1])
+
+
+@pytest.mark.parametrize("kind", ["coordinates", "hashes", "byte maps"])
+@pytest.mark.parametrize("name", ["sum of columns", "row of a view", "largest"])
+def test_other_formats_need_no_new_kernel(kind, name, monkeypatch):
+    functions = {
+        "sum of columns": lambda of, x: of.sum(x, axis=0),
+        "row of a view": lambda of, x: x[[2, 0]],
+        "largest": lambda of, x: of.argmax(x, axis=1),
+    }
+    made, finish = [], Specialization.__init__
+
+    def counted(self, *args):
+        made.append(self)
+        finish(self, *args)
+
+    levels_ = MATRICES[kind] if kind in MATRICES else OTHERS[kind]
+    S = tensor(data((4, 5), seed=1), levels_)
+    for m in (0.625, 0.75, 1.5):
+        functions[name](fa, S - m)
+    monkeypatch.setattr(Specialization, "__init__", counted)
+    for m in (0.5, 2.25, -1.25, 7.0):
+        found, wanted = functions[name](fa, S - m), functions[name](np, S.to_numpy() - m)
+        np.testing.assert_allclose(found.to_numpy(), wanted)
+    assert not made
