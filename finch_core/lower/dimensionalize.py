@@ -29,6 +29,10 @@ A stated range must lie within the dimensions that it indexes, unless it is empt
 conditions around the access hold (``lower.index_conditions``). Sizes are compared before the
 program runs where they are known then, else where the loop begins (``lower.bounds``).
 
+A tensor that is declared in a branch or a loop has another size there than outside, and in later
+turns (``lower.declared_sizes``): accesses that a declaration need not precede are checked where
+their loops begin.
+
 **Invariants** of the result, which are checked (``check_extents``): every loop has an extent; a
 declared tensor has an extent, or keeps its own, for each dimension, and both begin at 0. What
 follows relies on them: levels have a ``shape`` and no beginning.
@@ -36,11 +40,11 @@ follows relies on them: levels have a ``shape`` and no beginning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.abi import MOST_INDICES
-from finch_core.interface.tensorlike import ZERO, BoundTensor
+from finch_core.interface.tensorlike import ZERO
 from finch_core.ir.expressions import (
     TRUE,
     Access,
@@ -58,6 +62,7 @@ from finch_core.ir.python_code import is_permissive
 from finch_core.ir.rewrite import replaced
 from finch_core.locks import cached_property
 from finch_core.lower.changes import Changes
+from finch_core.lower.declared_sizes import DeclaredSizes, Parts
 from finch_core.lower.dimensions import (
     Dim,
     Known,
@@ -93,10 +98,11 @@ def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
     ``DimensionMismatch`` where sizes are known to differ or nothing gives an extent,
     ``FormatError`` for an index that no installed wrapper handles.
     """
-    pass_ = _Dimensionalizer(unit)
+    pass_ = _Dimensionalizer(unit, stmt)
     pass_.collect(stmt)
     resolved = pass_.resolve(stmt)
     pass_.have_sizes()
+    unit.fitting -= pass_.sizes.to_check(resolved)
     check_extents(resolved)
     return resolved
 
@@ -115,12 +121,12 @@ def check_extents(stmt: Stmt) -> None:
 
 
 class _Dimensionalizer:
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, stmt: Stmt) -> None:
         self.unit = unit
+        self.sizes = DeclaredSizes(stmt)
         self.indices: dict[Index, Dim] = {}
         self.explicit: dict[Index, Extent] = {}
         self.solver = Solver(unit, self.indices, self.explicit)
-        self.declared: dict[BoundTensor, list[Dim]] = {}
         self.declarations: dict[int, list[Dim]] = {}
         self.meant = dict(unit.compared)
         self.parts: dict[Index, dict[Extent, list[Extent]]] = {}
@@ -154,8 +160,11 @@ class _Dimensionalizer:
         if isinstance(stmt, Define):
             self.meant[stmt.name] = stmt.value
             given |= {stmt.name}
+        parts = Parts(self.sizes, stmt)
         for body, more in inside(stmt, self.meant):
-            self.collect(body, (*conds, *more), given)
+            with parts.part():
+                self.collect(body, (*conds, *more), given)
+        parts.leave()
 
     def declare(self, stmt: Declare) -> None:
         present, tensor = self.present(stmt), stmt.tensor
@@ -168,7 +177,8 @@ class _Dimensionalizer:
                 self.not_negative(fixed, whats, stmt.span)
         else:
             dims = [Dim(own=[(len(self.declarations), tensor, extent.stop)]) for extent in present]
-        self.declared[tensor] = self.declarations[id(stmt)] = dims
+        self.declarations[id(stmt)] = dims
+        self.sizes.declare(tensor, dims)
 
     def not_negative(self, sizes: Iterable[Expr], whats: list[str], span: Span | None) -> None:
         """Check that the sizes that a program gives to a local are not negative. Raises
@@ -196,7 +206,16 @@ class _Dimensionalizer:
                     hint="install the plugin that handles it, or remove it",
                 )
         self.not_far(node)
-        places = zip(node.indices, node.tensor.dims, self.dims_of(node), strict=True)
+        self.sizes.access(node)
+        for dims in self.dims_of(node):
+            self.along(node, dims, written, conds)
+
+    def along(
+        self, node: Access, dims: list[Dim | Shifted | Extent | None], written: bool,
+        conds: tuple[Call, ...],
+    ) -> None:  # fmt: skip
+        """Gather what an access of a tensor of these dimensions implies."""
+        places = zip(node.indices, node.tensor.dims, dims, strict=True)
         for k, (index, extent, dim) in enumerate(places):
             if dim is None or not isinstance(index, Index):
                 continue
@@ -315,14 +334,21 @@ class _Dimensionalizer:
         """Whether a value is known before the program runs, and does not change."""
         return is_settled(expr) and self.unit.changing.isdisjoint(expr.walk())
 
-    def dims_of(self, node: Access) -> list[Dim | Shifted | Extent | None]:
-        """The dimensions of an access: classes if the tensor is declared, else present extents."""
+    def dims_of(self, node: Access) -> list[list[Dim | Shifted | Extent | None]]:
+        """The dimensions of an access: classes for each declaration of the tensor that it may be
+        behind, else present extents."""
         root = node.tensor.root
         extents = node.tensor.dims
-        if root is None or root not in self.declared:
-            return [None if e is None else self.known(e) for e in extents]
-        own = {e.stop: d for e, d in zip(root.fiber.dims, self.declared[root], strict=True)}
-        return [None if e is None else own.get(e.stop) or shifted(e, own) for e in extents]
+        known = self.sizes.sizes(root)
+        if root is None or not known:
+            return [[None if e is None else self.known(e) for e in extents]]
+        found: list[list[Dim | Shifted | Extent | None]] = []
+        for dims in known:
+            own = {e.stop: d for e, d in zip(root.fiber.dims, dims, strict=True)}
+            found.append(
+                [None if e is None else own.get(e.stop) or shifted(e, own) for e in extents]
+            )
+        return found
 
     def known(self, extent: Extent) -> Extent:
         """A dimension as it is before the program runs."""
@@ -335,9 +361,9 @@ class _Dimensionalizer:
 
     def reaches(self, node: Access, written: bool) -> None:
         """Record the accesses of a tensor at sums of indices."""
-        if written and node.tensor.root in self.declared:
+        if written and self.sizes.sizes(node.tensor.root):
             return
-        for index, dim in zip(node.indices, self.dims_of(node), strict=True):
+        for index, dim in self.each(node):
             terms = _sum(index)
             if isinstance(dim, (Dim, Extent)) and _from_zero(dim) and not _is_shift(terms):
                 for factor, part in terms:
@@ -349,9 +375,14 @@ class _Dimensionalizer:
     def place(self, node: Access) -> None:
         """Record dimensions of declared tensors that are accessed at an index that is not a
         loop's."""
-        for k, (index, dim) in enumerate(zip(node.indices, self.dims_of(node), strict=True)):
+        for k, (index, dim) in enumerate(self.each(node)):
             if isinstance(dim, Dim) and not isinstance(index, Index) and not is_permissive(index):
-                self.places.append((dim, k, node.span))
+                self.places.append((dim, k % len(node.indices), node.span))
+
+    def each(self, node: Access) -> Iterator[tuple[Expr, Dim | Shifted | Extent | None]]:
+        """The indices of an access, each with its dimension, by each declaration."""
+        for dims in self.dims_of(node):
+            yield from zip(node.indices, dims, strict=True)
 
     # -- solving ------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ from finch_core.lower.lifecycle_checks import (
     check_thaw,
     check_walked,
     owned,
+    owned_inside,
 )
 from finch_core.lower.pass_state import Unit, exchanged
 from finch_core.records import evolve, frozen
@@ -202,7 +203,7 @@ class _Block:
                 continue
             if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
                 yield self.frozen(tensor, stmt)
-        for tensor in _declared_inside(stmt):
+        for tensor in owned_inside(stmt):
             if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
                 yield self.frozen(tensor, stmt)
 
@@ -260,11 +261,6 @@ def _nest(items: list[Stmt]) -> Stmt:
     return done[0] if len(done) == 1 else Sequential(tuple(done))
 
 
-def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
-    found = [p.tensor for p in stmt.walk() if isinstance(p, (Declare, Freeze, Thaw))]
-    return list(dict.fromkeys(found))
-
-
 def _inner(stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles, unit: Unit) -> Stmt:
     """A statement with the life cycles of its nested blocks completed, and its updates marked."""
     return _marked(stmt, {**around, **dict.fromkeys(fresh, ())}, unit)
@@ -278,11 +274,13 @@ def _marked(stmt: Stmt, singles: _Singles, unit: Unit) -> Stmt:
     if isinstance(stmt, (Loop, While)):
         turn = stmt.index if isinstance(stmt, Loop) else Index("while")
         singles = {tensor: (*loops, turn) for tensor, loops in singles.items()}
-    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, unit) for body in stmt.bodies))
+    inside = owned_inside(stmt)
+    bodies = tuple(_body(body, singles, unit, inside) for body in stmt.bodies)
+    return stmt.rebuild(stmt.exprs, bodies)
 
 
-def _body(stmt: Stmt, singles: _Singles, unit: Unit) -> Stmt:
-    own = owned(stmt)
+def _body(stmt: Stmt, singles: _Singles, unit: Unit, inside: frozenset[BoundTensor]) -> Stmt:
+    own = owned(stmt) | inside
     if own:
         around = {tensor: loops for tensor, loops in singles.items() if tensor not in own}
         return _Block(own, unit, around).run(stmt)
@@ -326,9 +324,10 @@ def _gather(stmt: Stmt, uses: _Uses, own: frozenset[BoundTensor]) -> None:
     elif not isinstance(stmt, (Declare, Freeze, Thaw)):
         for expr in stmt.exprs:
             _reads(expr, uses, own, stmt.span)
+    if not isinstance(stmt, Sequential):
+        own |= owned_inside(stmt)
     for body in stmt.bodies:
-        inside = own | owned(body) if not isinstance(stmt, Sequential) else own
-        _gather(body, uses, inside)
+        _gather(body, uses, own if isinstance(stmt, Sequential) else own | owned(body))
 
 
 def _reads(expr: Expr, uses: _Uses, own: frozenset[BoundTensor], span: Span | None) -> None:

@@ -118,7 +118,7 @@ def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
         root = stmt.target.tensor.root
         several = root is None or stmt.op is None or isinstance(stmt.target.tensor, InPlace)
         return {} if several else {root: [stmt]}
-    inside: frozenset[BoundTensor] = frozenset()
+    inside = owned_inside(stmt)
     for body in stmt.bodies:
         inside |= owned(body)
         for tensor, updates in _reductions(body).items():
@@ -187,3 +187,12 @@ def owned(stmt: Stmt) -> frozenset[BoundTensor]:
         elif isinstance(part, (Declare, Freeze, Thaw)):
             found.add(part.tensor)
     return frozenset(found)
+
+
+def owned_inside(stmt: Stmt) -> frozenset[BoundTensor]:
+    """The tensors that change mode inside of a branch or loop, and so in each part of it: one part
+    may declare what another one updates."""
+    if isinstance(stmt, (Sequential, Define)):
+        return frozenset()
+    changes = (part for part in stmt.walk() if isinstance(part, (Declare, Freeze, Thaw)))
+    return frozenset(part.tensor for part in changes)
