@@ -23,6 +23,7 @@ from collections.abc import Set
 
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.tensorlike import BoundTensor, Fiber
+from finch_core.interface.views import InPlace
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
@@ -63,7 +64,8 @@ def concordize(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the single-iteration loops that make every access of ``stmt`` concordant."""
     taken = {part.index.name for part in stmt.walk() if isinstance(part, Loop)}
     scope = Scope(bound=changes_of_mode(stmt))
-    return _Concordizer(Names(taken), unit, Updated(stmt)).stmt(stmt, {}, {}, scope)
+    concordizer = _Concordizer(Names(taken), unit, Updated(stmt), _crossing(stmt))
+    return concordizer.stmt(stmt, {}, {}, scope)
 
 
 Depths = dict[Index, int]
@@ -212,8 +214,10 @@ class _Units:
 
 
 class _Concordizer:
-    def __init__(self, names: Names, unit: Unit, updated: Updated) -> None:
-        self.names, self.unit, self.updated = names, unit, updated
+    def __init__(
+        self, names: Names, unit: Unit, updated: Updated, crossing: Set[BoundTensor]
+    ) -> None:
+        self.names, self.unit, self.updated, self.crossing = names, unit, updated, crossing
         self.moving: set[BoundTensor] = set()
         """The tensors in update mode whose structure a statement may change that others read."""
 
@@ -238,7 +242,7 @@ class _Concordizer:
         if isinstance(stmt, Loop):
             inner[stmt.index] = len(inner)
             scope = scope.inside(stmt.index, self.updated[stmt])
-            floors = {**floors, **dict.fromkeys(exchanged(stmt), len(inner) - 1)}
+            floors = {**floors, **dict.fromkeys(_changed(stmt), len(inner) - 1)}
         elif isinstance(stmt, Define):
             scope = scope.binding(stmt.name)
         bodies = tuple(self.stmt(body, inner, floors, scope) for body in stmt.bodies)
@@ -252,9 +256,62 @@ class _Concordizer:
             self.moving.add(stmt.tensor)
 
     def moves(self, tensor: BoundTensor) -> bool:
-        """Whether a tensor is read while updates change what it stores."""
-        levels = tensor.format.levels()[:-1]
-        return tensor in self.unit.read_in_update and not all(lvl.stores_fill for lvl in levels)
+        """Whether a tensor is read, or updated elsewhere, while updates change what it stores."""
+        return _moves(tensor) and (tensor in self.unit.read_in_update or tensor in self.crossing)
+
+
+def _changed(stmt: Loop) -> set[BoundTensor]:
+    """The tensors that may have another structure behind a statement of the loop."""
+    found: set[BoundTensor] = exchanged(stmt)
+    for part in stmt.body.walk():
+        if isinstance(part, Declare) or (isinstance(part, (Freeze, Thaw)) and _moves(part.tensor)):
+            found.add(part.tensor)
+    return found
+
+
+def _crossing(stmt: Stmt) -> set[BoundTensor]:
+    """The tensors that are updated in a loop which enters an element of theirs, at other indices:
+
+    for i in _:
+        if x[i] > 0: u[i] += 1        # u[i] is entered before, and left out if it is not this
+        else: u[0] += 1               # may find it
+    """
+    updates: dict[BoundTensor, list[tuple[Access, tuple[Index, ...]]]] = {}
+    _add_updates(stmt, (), updates)
+    return {
+        tensor
+        for tensor, found in updates.items()
+        if any(_crosses(one, *other) for one, _ in found for other in found)
+    }
+
+
+def _add_updates(
+    stmt: Stmt, loops: tuple[Index, ...],
+    found: dict[BoundTensor, list[tuple[Access, tuple[Index, ...]]]],
+) -> None:  # fmt: skip
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        if root is not None and _moves(root) and not isinstance(stmt.target.tensor, InPlace):
+            found.setdefault(root, []).append((stmt.target, loops))
+    if isinstance(stmt, Loop):
+        loops = (*loops, stmt.index)
+    for body in stmt.bodies:
+        _add_updates(body, loops, found)
+
+
+def _crosses(one: Access, other: Access, loops: tuple[Index, ...]) -> bool:
+    """Whether an update in ``loops`` may find what another one has entered."""
+    return any(
+        index in loops
+        and (one.tensor, one.indices[: k + 1]) != (other.tensor, other.indices[: k + 1])
+        for k, index in enumerate(one.indices)
+        if isinstance(index, Index)
+    )
+
+
+def _moves(tensor: BoundTensor) -> bool:
+    """Whether updates change what a tensor stores."""
+    return not all(level.stores_fill for level in tensor.format.levels()[:-1])
 
 
 def _has_indices(node: Expr) -> bool:

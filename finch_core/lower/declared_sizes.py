@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from finch_core.errors import LifecycleError
 from finch_core.interface.tensorlike import BoundTensor
-from finch_core.ir.expressions import Access, Index
+from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.ir.program import Declare, Extent, Loop, Sieve, Stmt, While
 from finch_core.lower.dimensions import Dim
 
@@ -40,8 +39,10 @@ class DeclaredSizes:
         """The sizes by the last declaration, by any of those that may have been the last."""
         self.latest: dict[BoundTensor, Sizes] = {}
         """Those by the declaration that is the last one in the text."""
-        self.within: dict[Index, Tensors] = {}
-        """The tensors that are declared inside of each loop around this statement."""
+        self.lasting = _lasting(stmt)
+        """The tensors whose declarations may not change their size: they are accessed at the index
+        of a loop that declares them, before or behind, so that no check before the loop would do.
+        """
         self.places: dict[BoundTensor, dict[Place, bool]] = {}
         """The unsure accesses of each tensor, and whether some declaration precedes all of them."""
 
@@ -59,8 +60,7 @@ class DeclaredSizes:
         return found if found or tensor not in self.unsure else self.latest.get(tensor, ())
 
     def access(self, node: Access) -> None:
-        """Note an access. Raises ``LifecycleError`` for one by the index of a loop in which the
-        size changes later: no check before the loop would do."""
+        """Note an access."""
         tensor = node.tensor.root
         if tensor is None or tensor not in self.unsure:
             return
@@ -68,13 +68,6 @@ class DeclaredSizes:
         for index, extent in zip(node.indices, node.tensor.dims, strict=True):
             if not isinstance(index, Index) or extent is None:
                 continue
-            if tensor in self.within.get(index, ()):
-                raise LifecycleError(
-                    f"{tensor} is declared in the loop over {index.name}, behind an access at "
-                    f"{index.name}, which is of the turn before",
-                    span=node.span,
-                    hint=f"write {tensor}[...] = before the loop, or before the access",
-                )
             place = index, extent
             found[place] = found.get(place, True) and tensor in self.declared
 
@@ -106,8 +99,6 @@ class Parts:
         self.ends: dict[BoundTensor, Sizes] = {}
         if isinstance(stmt, (Loop, While)):
             self.unsure |= self.inner
-        if isinstance(stmt, Loop) and self.inner:
-            state.within[stmt.index] = self.inner
 
     @contextmanager
     def part(self) -> Iterator[None]:
@@ -131,8 +122,6 @@ class Parts:
         for tensor in self.inner:
             known = (*self.before.get(tensor, ()), *self.ends.get(tensor, ()))
             state.reaching[tensor] = tuple({id(dims): dims for dims in known}.values())
-        if isinstance(self.stmt, Loop):
-            state.within.pop(self.stmt.index, None)
 
 
 _NESTING = (Loop, While, Sieve)
@@ -149,6 +138,40 @@ def _nested(stmt: Stmt) -> Tensors:
     for body in stmt.bodies:
         found |= _inside(body) if isinstance(body, _NESTING) else _nested(body)
     return frozenset(found)
+
+
+def _lasting(stmt: Stmt) -> Tensors:
+    found: set[BoundTensor] = set()
+    _add_lasting(stmt, _nested(stmt), {}, found)
+    return frozenset(found)
+
+
+def _add_lasting(
+    stmt: Stmt, unsure: Tensors, within: dict[Index, Tensors], found: set[BoundTensor]
+) -> Tensors:
+    """Add the tensors of unsure accesses at the indices of loops, of which ``within`` tells what
+    they declare; the tensors that are unsure behind the statement."""
+    if isinstance(stmt, Declare):
+        return unsure - {stmt.tensor}
+    for node in (node for expr in stmt.exprs for node in expr.walk()):
+        tensor = node.tensor.root if isinstance(node, Access) else None
+        if tensor in unsure and any(tensor in within.get(index, ()) for index in _indices(node)):
+            found.add(tensor)
+    if not isinstance(stmt, _NESTING):
+        for body in stmt.bodies:
+            unsure = _add_lasting(body, unsure, within, found)
+        return unsure
+    inner = _inside(stmt)
+    start = unsure if isinstance(stmt, Sieve) else unsure | inner
+    if isinstance(stmt, Loop):
+        within = {**within, stmt.index: inner}
+    for body in stmt.bodies:
+        _add_lasting(body, start, within, found)
+    return unsure | inner
+
+
+def _indices(node: Expr) -> Iterator[Index]:
+    return (part for part in node.walk() if isinstance(part, Index))
 
 
 __all__ = ["DeclaredSizes", "Parts"]

@@ -44,7 +44,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.abi import MOST_INDICES
-from finch_core.interface.tensorlike import ZERO
+from finch_core.interface.tensorlike import ZERO, BoundTensor
 from finch_core.ir.expressions import (
     TRUE,
     Access,
@@ -168,12 +168,16 @@ class _Dimensionalizer:
 
     def declare(self, stmt: Declare) -> None:
         present, tensor = self.present(stmt), stmt.tensor
-        fixed = [e.stop for e in present] if tensor.fixed else tensor.shape
+        lasts = tensor in self.sizes.lasting and tensor.shape is None
+        fixed = [e.stop for e in present] if tensor.fixed or lasts else tensor.shape
+        if lasts and tensor.sizeless is not None:
+            what = f"the size of {tensor}, which is declared in a loop and has no shape"
+            self.made_with_shape(tensor, ZERO, what, "", stmt.span)
         if fixed is not None:
             whats = [f"dimension {k} of {tensor}" for k in range(len(fixed))]
             known = zip(fixed, whats, strict=True)
             dims = [Dim(known=[Known(None, ZERO, size, what, stmt.span)]) for size, what in known]
-            if not tensor.fixed:
+            if not (tensor.fixed or lasts):
                 self.not_negative(fixed, whats, stmt.span)
         else:
             dims = [Dim(own=[(len(self.declarations), tensor, extent.stop)]) for extent in present]
@@ -441,8 +445,13 @@ class _Dimensionalizer:
         ``other`` is a second remedy for the hint. The check precedes those of the class, which the
         size 0 would fail.
         """
-        tensor, size = first_own(dim)
         self.sized.append(dim)
+        self.made_with_shape(*first_own(dim), what, other, span)
+
+    def made_with_shape(
+        self, tensor: BoundTensor, size: Expr, what: str, other: str, span: Span | None
+    ) -> None:
+        """Check that a tensor of a size was made with a shape."""
         if tensor.sizeless is not None:
             shape = ("(n,)", "(n, m)", "(n, m, ...)")[min(tensor.format.ndim, 3) - 1]
             hint = f"make {tensor} with a shape, as in Tensor(format, {shape}){other}"

@@ -99,12 +99,12 @@ def _terms(expr: Expr) -> Any:
 
 def _wanted(op: Operator, args: tuple[Expr, ...]) -> tuple[Any, ...]:
     """The dtypes to which operands are cast; None for an operand that needs no cast."""
-    plain: tuple[Type, ...] = tuple(arg.dtype for arg in args)
-    wide = tuple(concrete(arg.dtype) if _loses_width(arg) else arg.dtype for arg in args)
     try:
+        plain: tuple[Type, ...] = tuple(arg.dtype for arg in args)
         found = op.typing(plain)
-    except TypeError:
+    except TypeError:  # what is refused where it is typed
         return (None,) * len(args)
+    wide = tuple(concrete(arg.dtype) if _loses_width(arg) else arg.dtype for arg in args)
     wanted = tuple(map(concrete, found[0]))
     try:
         other = op.typing(wide)

@@ -247,13 +247,13 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         _loop_down(ctx, stmt, stmt.extent, stmt.step)
         return
     extent = stmt.extent
-    begin = within_range(ctx, evaluate(ctx, extent.start))
+    begin = _value(ctx, extent.start)
     start = ctx.bind(f"{stmt.index.name}_start", begin)
     know_content(ctx, begin, start)
     single = is_unit(extent)
     stop = start + 1
     if not single:
-        stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
+        stop = ctx.bind(f"{stmt.index.name}_stop", _value(ctx, extent.stop))
     if not is_part:
         check_bounds(ctx, stmt, start, stop)
     if stmt.parallel:
@@ -272,12 +272,17 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         Region(stmt.index, start, stop, body, looplets).lower(ctx)
 
 
+def _value(ctx: Context, expr: Expr) -> Expr:
+    """The value of a part of a range, behind the checks of what it reads."""
+    return within_range(ctx, evaluate(ctx, expr))
+
+
 def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None:
     """A loop whose indices do not increase, as far as is known: each is looked up by itself."""
     name = stmt.index.name
-    start = ctx.bind(f"{name}_start", evaluate(ctx, extent.start))
-    stop = ctx.bind(f"{name}_stop", evaluate(ctx, extent.stop))
-    step = ctx.bind(f"{name}_step", evaluate(ctx, distance))
+    start = ctx.bind(f"{name}_start", _value(ctx, extent.start))
+    stop = ctx.bind(f"{name}_stop", _value(ctx, extent.stop))
+    step = ctx.bind(f"{name}_step", _value(ctx, distance))
     first, size = stop - 1, negated(step)
     if not isinstance(step, Literal):
         message = f"the range of {name} has the step 0"

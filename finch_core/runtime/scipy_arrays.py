@@ -65,9 +65,18 @@ def from_scipy(array: Any) -> Any:
 
 def _check_parts(array: Any) -> None:
     """Raise ``FormatError`` for an array that has SciPy's methods and no arrays of NumPy: it is of
-    another library, on a device perhaps."""
+    another library, on a device perhaps; and for coordinates of several lengths."""
     values = getattr(array, "data", None)
-    if values is None or isinstance(values, np.ndarray):
+    if values is None:
+        return
+    if isinstance(values, np.ndarray):
+        lengths = [len(part) for part in _coords(array)] if array.format == "coo" else []
+        if any(length != len(values) for length in lengths):
+            raise FormatError(
+                f"the values of this {type(array).__name__} are {len(values)}, and its coordinates "
+                f"{' and '.join(map(str, lengths))}",
+                hint="its coords and data were replaced: make another array of them",
+            )
         return
     if place := device_of(values):
         raise refused(array, place)

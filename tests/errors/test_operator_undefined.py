@@ -29,3 +29,15 @@ def test_the_innermost_operator_is_named():
 
     with pytest.raises(FormatError, match=r"'\^' is not defined on uint64 and int64"):
         combined(Tensor(Element((0, -1))), np.uint64(1), np.int64(1))
+
+
+def test_of_a_variable_that_becomes_a_float():
+    @kernel
+    def shifted(y, x, p, n):
+        k = len(p)
+        if 0 <= (k >> 1) < len(x):
+            k = p[k]
+        y[k % n] = 1.0
+
+    with pytest.raises(FormatError, match="'>>' is not defined on float64 and int64"):
+        shifted(np.zeros(3), np.ones(3), np.array([1, 2, 0], np.uint64), 3)

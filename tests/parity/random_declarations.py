@@ -38,19 +38,36 @@ def program(rng: np.random.Generator, name: str) -> str:
         lines += [f"    if m > {rng.integers(MODES)}:", "        return"]
     if rng.random() < 0.4:
         lines.append("    u[...] = 0")
-    block(rng, lines, "    ", 3)
+    if rng.random() < 0.3:  # of the program's own
+        lines[0] = lines[0].replace("u,", "given,")
+        lines.insert(1, "    u = given.like(0.0)")
+    block(rng, lines, "    ", 3, ())
     lines.append("    for last in _: x[last] += u[last]" if rng.random() < 0.5 else "    x[0] += 1")
     return "\n".join(lines)
 
 
-def block(rng: np.random.Generator, lines: list[str], indent: str, depth: int) -> None:
+Names = tuple[str, ...]
+
+
+def block(
+    rng: np.random.Generator, lines: list[str], indent: str, depth: int, around: Names
+) -> None:
+    """Statements in loops over the indices ``around``."""
     for _ in range(int(rng.integers(1, 4))):
-        statement(rng, lines, indent, depth)
+        statement(rng, lines, indent, depth, around)
 
 
-def statement(rng: np.random.Generator, lines: list[str], indent: str, depth: int) -> None:
+def statement(
+    rng: np.random.Generator, lines: list[str], indent: str, depth: int, around: Names
+) -> None:
     index = f"i{len(lines)}"
     kind = rng.random()
+    if around and rng.random() < 0.3:
+        outer = around[rng.integers(len(around))]
+        lines.append(
+            f"{indent}{['u[{0}] += 1', 'x[{0}] += u[{0}]'][rng.integers(2)].format(outer)}"
+        )
+        return
     if kind < 0.22:
         lines.append(f"{indent}u[...] = 0")
     elif kind < 0.42:
@@ -68,13 +85,13 @@ def statement(rng: np.random.Generator, lines: list[str], indent: str, depth: in
         lines.append(f"{indent}x[0] += 1")
     elif kind < 0.85:
         lines.append(f"{indent}if m > {rng.integers(MODES)}:")
-        block(rng, lines, indent + "    ", depth - 1)
+        block(rng, lines, indent + "    ", depth - 1, around)
         if rng.random() < 0.6:
             lines.append(f"{indent}else:")
-            block(rng, lines, indent + "    ", depth - 1)
+            block(rng, lines, indent + "    ", depth - 1, around)
     else:
-        lines.append(f"{indent}for {index} in range({['2', 'm', '3'][rng.integers(3)]}):")
-        block(rng, lines, indent + "    ", depth - 1)
+        lines.append(f"{indent}for {index} in range({['2', 'm', '3', 'n'][rng.integers(4)]}):")
+        block(rng, lines, indent + "    ", depth - 1, (*around, index))
 
 
 def functions(seeds: range, folder: Path) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from finch_core import Tensor, _, asarray, kernel
 from finch_levels import (
@@ -110,7 +111,6 @@ def test_values_that_change_in_place_are_shared_until_the_structure_is_built_ane
 @CALLS
 @pytest.mark.parametrize("of", ["csr_array", "csc_array", "coo_array", "dia_array"])
 def test_arrays_of_scipy_keep_their_structure(of, call):
-    sparse = pytest.importorskip("scipy.sparse")
     S = getattr(sparse, of)(np.eye(4))
     T = asarray(S)
     call(scale, T)
@@ -125,7 +125,6 @@ def test_arrays_of_scipy_keep_their_structure(of, call):
 
 @CALLS
 def test_an_array_given_to_scipy_keeps_its_structure(call):
-    pytest.importorskip("scipy.sparse")
     T = Tensor(FORMATS["rows"], np.eye(4))
     S = T.to_scipy()
     call(store, T, np.ones((4, 1000)))
