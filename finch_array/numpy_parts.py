@@ -12,6 +12,7 @@ from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array.axes import axis_of
 from finch_array.indexing import getitem, take
+from finch_array.insertions import deleted, moves_by_coordinates
 from finch_array.manipulation import reshape
 from finch_array.operands import array_of, in_numpy
 
@@ -53,6 +54,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         array, axis = reshape(array, (-1,)), 0
     axis = axis_of(axis, array.ndim)
+    if moves_by_coordinates(array):
+        return deleted(array, in_numpy(obj), axis)
     kept = np.delete(np.arange(array.shape[axis]), in_numpy(obj))
     return take(array, kept, axis=axis)
 

@@ -11,6 +11,7 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import axis_of, shape_of
 from finch_array.indexing import getitem, take
+from finch_array.insertions import inserted, insertion_places, moves_by_coordinates
 from finch_array.manipulation import (
     atleast_nd,
     broadcast_to,
@@ -121,15 +122,18 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         check_range(array.dtype, np.asarray(values, object).ravel().tolist())
     new = fn.cast(array_of(values), array.dtype)
     new = atleast_nd(new, max(array.ndim, new.ndim))
-    if isinstance(obj, slice):
-        places = np.arange(n)[obj]
-    elif not places.ndim:
+    if not isinstance(obj, slice) and not places.ndim:
         new = moveaxis(new, 0, axis)
-    count = new.shape[axis] if places.size == 1 else len(np.insert(np.arange(n), obj, 0)) - n
-    wanted = (*array.shape[:axis], count, *array.shape[axis + 1 :])
-    where = int(places.reshape(-1)[0]) if places.size == 1 else obj
-    order = np.insert(np.arange(n), where, n + np.arange(count))
-    return take(concat([array, broadcast_to(new, wanted)], axis=axis), order, axis=axis)
+    at = insertion_places(obj, n, new.shape[axis])
+    wanted = (*array.shape[:axis], len(at), *array.shape[axis + 1 :])
+    new = broadcast_to(new, wanted)
+    if moves_by_coordinates(array):
+        return inserted(array, new, at, axis)
+    order = np.empty(n + len(at), np.intp)
+    kept = np.ones(len(order), bool)
+    kept[at], order[at] = False, n + np.arange(len(at))
+    order[kept] = np.arange(n)
+    return take(concat([array, new], axis=axis), order, axis=axis)
 
 
 # -- shapes -----------------------------------------------------------------------------------

@@ -1,0 +1,63 @@
+"""``np.insert`` and ``np.delete`` of arrays of all kinds: what NumPy gives, in time for what is
+stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from array_support import MATRICES, data, fa, tensor
+
+from finch_core import OutOfBounds
+
+
+def places(n):
+    return [
+        0, n, -1, n // 2, [0], [0, n], [n, 0, 0], [1, 1], slice(0, n, 2), slice(None, None, -1),
+        np.arange(n) % 2 == 0, np.zeros(n, bool), [], [-n, n - 1],
+    ]  # fmt: skip
+
+
+CASES = [(kind, fill) for kind in MATRICES for fill in (0.0, 2.5)]
+
+
+@pytest.mark.parametrize(("kind", "fill"), CASES)
+def test_rows_columns_and_elements(kind, fill):
+    a = data((4, 3), fill=fill, seed=1)
+    A = tensor(a, MATRICES[kind], fill)
+    for axis, n in ((0, 4), (-1, 3), (None, 12)):
+        for at in places(n):
+            for values in (7, 0, fill, [1, 2], np.arange(3.0), np.ones((2, 3))):
+                try:
+                    wanted = np.insert(a, at, values, axis)
+                except (ValueError, IndexError):
+                    continue
+                found = np.insert(A, at, values, axis)
+                np.testing.assert_array_equal(found.to_numpy(), wanted)
+                assert found.fill_value == fill or kind == "dense"
+            try:
+                wanted = np.delete(a, at, axis)
+            except (ValueError, IndexError):
+                continue
+            np.testing.assert_array_equal(np.delete(A, at, axis).to_numpy(), wanted)
+
+
+def test_places_that_there_are_not():
+    A = tensor(data((4, 3)), MATRICES["rows"])
+    for function, more in ((np.insert, (1,)), (np.delete, ())):
+        with pytest.raises(OutOfBounds, match="index 9 is out of bounds for a dimension of size 4"):
+            function(A, [1, 9], *more, axis=0)
+        with pytest.raises(IndexError, match="not float64"):
+            function(A, 2.5, *more, axis=0)
+        with pytest.raises(ValueError, match=r"a mask of shape \(3,\) for a dimension of size 4"):
+            function(A, np.ones(3, bool), *more, axis=0)
+
+
+def test_of_a_dimension_of_2_to_the_40():
+    n = 2**40
+    H = fa.from_coo((np.array([3, 20, n - 1]), np.array([3, 7, n - 1])), np.arange(1.0, 4), (n, n))
+    x = fa.from_coo((np.array([5]),), np.ones(1), (n,))
+    more = np.insert(H, [4, 20], x, axis=0)
+    assert (more.shape, more.nstored) == ((n + 2, n), 5)
+    assert [more[3, 3], more[4, 5], more[21, 5], more[22, 7], more[n + 1, n - 1]] == [1, 1, 1, 2, 3]
+    less = np.delete(H, [0, 20, -1], axis=0)
+    assert (less.shape, less.nstored, less[2, 3]) == ((n - 3, n), 1, 1)
