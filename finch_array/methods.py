@@ -12,6 +12,7 @@ import finch_array
 from finch_array import functions as fn
 from finch_array.joining import has_structure
 from finch_array.leaves import same
+from finch_array.manipulation import permute_dims
 from finch_array.namespace import method
 from finch_array.operands import is_dense, settled, stored
 from finch_array.run import materialised
@@ -121,10 +122,13 @@ def in_place(array: Any, result: Any) -> Any:
         raise ValueError(f"the result has shape {result.shape}, and the array has {array.shape}")
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
         raise TypeError(f"a result of {result.dtype} does not fit in an array of {array.dtype}")
-    if array.__class__ is not Tensor:
+    if array.__class__ is Tensor:
+        replace(array, result)
+    elif getattr(array, "permutes", False) and not is_dense(array):
+        inner = stored(array)
+        replace(inner.source, permute_dims(result, inner.axes))
+    else:
         array[...] = result
-        return array
-    replace(array, result)
     return array
 
 

@@ -20,6 +20,7 @@ from finch_array.requests import Request, Value, letters
 from finch_array.run import coordinates, is_short, run, sorted_tensor
 from finch_array.sorted_coordinates import order_of
 from finch_core.interface.plugins import when_plugins_change
+from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Expr, Literal, alike
 from finch_core.ir.operators import Operator
@@ -49,7 +50,7 @@ class _Way:
     """How arrays of one signature are reduced, from ``start`` on.
 
     ``inner`` is whether a dimension that stays is stored inside of one that does not, ``lists``
-    whether all levels are compressed; ``whole`` whether none stays, and each element that is stored
+    whether all levels store single elements; ``whole`` whether none stays, and each element that is stored
     is a value of the array's."""
 
     ufunc: Any
@@ -150,7 +151,7 @@ def _way_of(op: Operator, array: Any, axes: tuple[int, ...], dtype: Any) -> _Way
         return _Way(UFUNCS[op], dtype, start, fill, inner=False, lists=False, whole=True)
     stay = [axis not in axes for axis in found.axes]
     inner = stay != sorted(stay, reverse=True)
-    lists = all(level.layout == "compressed" for level in found.source.format.levels()[:-1])
+    lists = all(kind.gaps and kind.pieces is Pieces.POINTS for kind in kinds_of(array))
     inner = inner and not repeats
     if alike(start, fill) or not (inner or lists):
         return None

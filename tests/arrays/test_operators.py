@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 
 import numpy as np
@@ -207,3 +208,16 @@ def test_results_are_not_cast_where_numpy_does_not(out):
     assert not out.any()
     assert np.add(x, 1, out=np.zeros(3, np.float32)).dtype == np.float32
     assert np.add(x, 1, out=np.zeros(3, int), casting="unsafe").tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes", "runs", "dense"])
+def test_views_that_permute_change_in_place(kind):
+    a, b = data((4, 3), seed=1), data((3, 4), seed=2)
+    A = tensor(a, MATRICES[kind])
+    V = A.T
+    V += tensor(b, MATRICES["rows"])
+    V *= 2
+    np.testing.assert_array_equal(A.to_numpy(), 2 * (a + b.T))
+    W = copy.copy(V)
+    W[0] = 5
+    np.testing.assert_array_equal(V.to_numpy(), 2 * (a.T + b))
