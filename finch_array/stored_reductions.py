@@ -50,8 +50,8 @@ class _Way:
     """How arrays of one signature are reduced, from ``start`` on.
 
     ``inner`` is whether a dimension that stays is stored inside of one that does not, ``lists``
-    whether all levels store single elements; ``whole`` whether none stays, and each element that is stored
-    is a value of the array's."""
+    whether all levels store single elements; ``whole`` whether none stays, and each element that is
+    stored is a value of the array's."""
 
     ufunc: Any
     dtype: np.dtype[Any]

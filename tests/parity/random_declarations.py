@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import sys
 import tempfile
 import time
@@ -24,15 +25,16 @@ from finch_core import FinchError, Tensor, kernel
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseHash, SparseList
 
 E = Element(0.0)
-FORMATS = (Dense(E), SparseByteMap(E), SparseHash(E), SparseList(E), RunList(E))
-WEIGHTS = (4, 3, 3, 1, 1)
+LEVELS = (Dense, SparseByteMap, SparseHash, SparseList, RunList)
+WEIGHTS = np.array([4, 3, 3, 1, 1]) / 12
 N = 5
 MODES = 3
 """The parameter ``m``, by which programs branch, is below this."""
 
 
 def program(rng: np.random.Generator, name: str) -> str:
-    """The text of a kernel on ``u``, ``x``, ``n`` and ``m``."""
+    """The text of a kernel on ``u``, ``x``, ``n`` and ``m``; of every third, ``u`` has two
+    dimensions."""
     lines = [f"def {name}(u, x, n, m):"]
     if rng.random() < 0.3:
         lines += [f"    if m > {rng.integers(MODES)}:", "        return"]
@@ -43,7 +45,29 @@ def program(rng: np.random.Generator, name: str) -> str:
         lines.insert(1, "    u = given.like(0.0)")
     block(rng, lines, "    ", 3, ())
     lines.append("    for last in _: x[last] += u[last]" if rng.random() < 0.5 else "    x[0] += 1")
+    if rank(name) == 2:
+        lines = [new for line in lines for new in in_two_dimensions(rng, line)]
     return "\n".join(lines)
+
+
+def rank(name: str) -> int:
+    return 2 if int(name[1:]) % 3 == 0 else 1
+
+
+def in_two_dimensions(rng: np.random.Generator, line: str) -> list[str]:
+    """A line in which the elements of ``u`` have a second index, of a loop of its own."""
+    found = re.search(r"u\[([^.\]]+)\]", line)
+    if found is None:
+        return [line]
+    inner, at = f"k{rng.integers(10**6)}", found.group(1)
+    new = [f"u[{at}, {inner}]", f"u[{inner}, {at}]"][rng.integers(2)]
+    loop = f"for {inner} in {['_', 'range(2)', 'range(n)'][rng.integers(3)]}:"
+    head, colon, body = line.rpartition(": ")
+    indent = line[: len(line) - len(line.lstrip())]
+    body = (body if colon else line.strip()).replace(found.group(0), new)
+    if not colon:
+        return [f"{indent}{loop} {body}"]
+    return [f"{head}:", f"{indent}    {loop} {body}"]
 
 
 Names = tuple[str, ...]
@@ -107,10 +131,14 @@ def functions(seeds: range, folder: Path) -> list[Any]:
     return [getattr(module, f"f{seed}") for seed in seeds]
 
 
+def given(ndim: int) -> Any:
+    """The elements that ``u`` is passed with."""
+    return np.arange(float(N**ndim)).reshape((N,) * ndim)
+
+
 def outcome(called: Any, format: Any, shaped: bool, m: int) -> Any:
     """What a kernel gives: the tensor and the array, or the class of a refusal."""
-    start = np.arange(float(N)) if shaped else None
-    u, x = Tensor(format) if start is None else Tensor(format, start), np.ones(N)
+    u, x = Tensor(format, given(format.ndim)) if shaped else Tensor(format), np.ones(N)
     try:
         called(u, x, N, m)
     except FinchError as error:
@@ -122,9 +150,12 @@ def outcome(called: Any, format: Any, shaped: bool, m: int) -> Any:
 def check(seed: int, function: Any, backends: tuple[str, ...]) -> str:
     """What is wrong with the program of this seed; empty if nothing is."""
     rng = np.random.default_rng(seed + 10**6)
-    chances = np.array(WEIGHTS) / sum(WEIGHTS)
-    format, shaped = FORMATS[rng.choice(len(FORMATS), p=chances)], rng.random() < 0.6
-    told = f"seed {seed}, {format.name}, {'of a shape' if shaped else 'without a shape'}"
+    shaped, ndim = rng.random() < 0.6, rank(function.__name__)
+    format: Any = E
+    for k in rng.choice(len(LEVELS), ndim, p=WEIGHTS):
+        format = LEVELS[k](format)
+    names = ", ".join(level.name for level in format.levels()[:-1])
+    told = f"seed {seed}, {names}, {'of a shape' if shaped else 'without a shape'}"
     made = [kernel(function, backend=backend) for backend in backends]
     for m in range(MODES):
         try:
@@ -138,12 +169,12 @@ def check(seed: int, function: Any, backends: tuple[str, ...]) -> str:
             if any(one is not first and one != first for one in found if isinstance(one, str)):
                 return f"{told}, m = {m}: {found}"
             continue
-        start = {"u": np.arange(float(N)) if shaped else np.zeros(N), "x": np.ones(N)}
+        start = {"u": given(ndim) * shaped, "x": np.ones(N)}
         wanted = start | made[0].reference(start["u"].copy(), start["x"].copy(), N, m)
         for u, x in found:
-            if u.shape == (N,) and not np.array_equal(u, wanted["u"]):
+            if u.shape == (N,) * ndim and not np.array_equal(u, wanted["u"]):
                 return f"{told}, m = {m}: u is {u}, not {wanted['u']}"
-            if u.shape == (N,) and not np.array_equal(x, wanted["x"]):
+            if u.shape == (N,) * ndim and not np.array_equal(x, wanted["x"]):
                 return f"{told}, m = {m}: x is {x}, not {wanted['x']}"
             if u.shape != first[0].shape or not np.array_equal(x, first[1]):
                 return f"{told}, m = {m}: {found}"
