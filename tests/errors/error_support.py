@@ -47,7 +47,8 @@ def contents(value):
     if isinstance(value, Tensor):
         return value.shape, {name: array.copy() for name, array in value.buffers.items()}
     if sp.issparse(value):
-        return value.shape, value.data.copy(), value.indices.copy(), value.indptr.copy()
+        parts = value.coords if value.format == "coo" else (value.indices, value.indptr)
+        return value.shape, value.data.copy(), *(part.copy() for part in parts)
     if hasattr(value, "signature"):
         return value.to_numpy().copy() if getattr(value, "has_array", False) else id(value)
     return value.copy() if isinstance(value, np.ndarray) else value
