@@ -53,15 +53,12 @@ from finch_core.ir.expressions import (
     Index,
     Literal,
     Modified,
-    Name,
     Var,
     lift,
 )
 from finch_core.ir.program import Declare, Define, Extent, Loop, Stmt, Update
 from finch_core.ir.python_code import is_permissive
-from finch_core.ir.rewrite import replaced
-from finch_core.locks import cached_property
-from finch_core.lower.changes import Changes
+from finch_core.lower.begun import Begun
 from finch_core.lower.declared_sizes import DeclaredSizes, Parts
 from finch_core.lower.dimensions import (
     Dim,
@@ -78,15 +75,12 @@ from finch_core.lower.dimensions import (
 from finch_core.lower.extents import Solver, is_settled
 from finch_core.lower.index_conditions import (
     ANY,
-    bound_of_loop,
     comparisons,
     inside,
-    is_int64,
     narrowed,
-    terms_of,
 )
 from finch_core.lower.pass_state import Check, Unit
-from finch_core.records import define, evolve, field
+from finch_core.records import evolve
 from finch_core.symbolic.affine import is_given, linear
 from finch_core.symbolic.guards import guarded
 
@@ -130,7 +124,7 @@ class _Dimensionalizer:
         self.declarations: dict[int, list[Dim]] = {}
         self.meant = dict(unit.compared)
         self.parts: dict[Index, dict[Extent, list[Extent]]] = {}
-        self.loops: dict[Index, _Begun] = {}
+        self.loops: dict[Index, Begun] = {}
         self.places: list[tuple[Dim, int, Span | None]] = []
         self.sized: list[Dim] = []
 
@@ -146,7 +140,7 @@ class _Dimensionalizer:
                 self.indices[stmt.index] = Dim()
             else:
                 self.explicit[stmt.index] = stmt.extent
-                self.loops[stmt.index] = _Begun(stmt, given)
+                self.loops[stmt.index] = Begun(stmt, given)
             given |= {stmt.index}
         if isinstance(stmt, Declare):
             self.declare(stmt)
@@ -463,55 +457,6 @@ class _Dimensionalizer:
         """The new extent of a declared dimension, or None if it keeps ``own``."""
         stop = self.solver.solve(dim)
         return None if stop is None or stop == own.stop else Extent(ZERO, stop)
-
-
-@define
-class _Begun:
-    """A loop over a stated range, and what is known when it begins."""
-
-    loop: Loop
-    given: frozenset[Expr]
-    """The indices and names that statements around the loop bind."""
-    bounds: dict[Expr, Var] = field(factory=dict)
-    """The values of this kind with which conditions compare, and what stands for them."""
-
-    @cached_property
-    def changes(self) -> Changes:
-        return Changes.of((self.loop.body,))
-
-    @cached_property
-    def read(self) -> frozenset[Expr]:
-        """What the range reads: it is there when the loop begins."""
-        assert self.loop.extent is not None
-        return frozenset(node for node in self.loop.extent.walk() if isinstance(node, Access))
-
-    def is_known(self, expr: Expr) -> bool:
-        """Whether a value is known when the loop begins, without a look at memory that the program
-        may have a condition for, and does not change while it runs."""
-        for node in expr.walk():
-            if isinstance(node, (Index, Name)) and node not in self.given:
-                return False
-            if isinstance(node, Access) and node.indices and node not in self.read:
-                return False
-        return self.changes.keep(expr)
-
-    def or_known(self, known: Callable[[Expr], bool]) -> Callable[[Expr], bool]:
-        """Whether a value is known then, or before the program runs."""
-        return lambda expr: known(expr) or self.is_known(expr)
-
-    def at_start(self, cond: Call, known: Callable[[Expr], bool]) -> Call:
-        """A comparison in which what is known when the loop begins, not before, has names."""
-        meant: dict[Expr, Expr] = {}
-        for side in cond.args:
-            for _, part in terms_of(side):
-                if part == self.loop.index or isinstance(part, Literal) or known(part):
-                    continue
-                if is_int64(part) and self.is_known(part):
-                    name = bound_of_loop(len(self.bounds))
-                    meant[part] = self.bounds.setdefault(part, name)
-        found = replaced(cond, meant) if meant else cond
-        assert isinstance(found, Call)
-        return found
 
 
 def _from_zero(dim: Dim | Extent) -> bool:

@@ -204,20 +204,19 @@ class TensorStorage:
     def buffers(self) -> dict[str, np.ndarray[Any, Any]]:
         """Views of all buffers, cut to the part in use, by ``"<depth>_<name>"`` (see
         ``docs/formats.md``). Values may be written through them; kernels rely on the structure,
-        which is not checked again: a wrong index or pointer is undefined behaviour.
-        ``Tensor.from_buffers`` checks what it is given. A kernel that builds the structure anew
-        gives the tensor other buffers first, and these keep what they have."""
+        which is not checked again: a wrong index is undefined behaviour (``Tensor.from_buffers``
+        checks). A kernel that builds the structure anew gives the tensor other buffers first."""
         lend(self)
         return self.named_arrays()
 
     def named_arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """What ``buffers`` gives, for use at once: no other object keeps the arrays."""
-        result = {}
+        found = {}
         for k, (_, _, sizes, _) in enumerate(self.levels()):
             for name, size in sizes.items():
                 part = self.layout.part(k, name)
-                result[f"{k}_{name}"] = self.arrays[part.number][:size]
-        return result
+                found[f"{k}_{name}"] = self.arrays[part.number][:size]
+        return found
 
     def arrays_in_use(self) -> list[np.ndarray[Any, Any]]:
         """Views of the arrays of all levels, without spare capacity; scratch ones are empty."""
