@@ -33,13 +33,15 @@ class DeclaredSizes:
     def __init__(self, stmt: Stmt) -> None:
         self.unsure: Tensors = _inside(stmt) if isinstance(stmt, _NESTING) else _nested(stmt)
         """The tensors of whose size this statement knows nothing."""
+        self.nests = bool(self.unsure)
+        """Whether a branch or loop declares anything, which is rare."""
         self.declared: Tensors = frozenset()
         """The tensors of which some declaration has been executed before this statement."""
         self.reaching: dict[BoundTensor, Sizes] = {}
         """The sizes by the last declaration, by any of those that may have been the last."""
         self.latest: dict[BoundTensor, Sizes] = {}
         """Those by the declaration that is the last one in the text."""
-        self.lasting = _lasting(stmt)
+        self.lasting = _lasting(stmt, self.unsure)
         """The tensors whose declarations may not change their size: they are accessed at the index
         of a loop that declares them, before or behind, so that no check before the loop would do.
         """
@@ -93,7 +95,7 @@ class Parts:
 
     def __init__(self, state: DeclaredSizes, stmt: Stmt) -> None:
         self.state, self.stmt = state, stmt
-        self.nests = isinstance(stmt, _NESTING)
+        self.nests = state.nests and isinstance(stmt, _NESTING)
         self.inner: Tensors = _inside(stmt) if self.nests else frozenset()
         self.unsure, self.declared, self.before = state.unsure, state.declared, state.reaching
         self.ends: dict[BoundTensor, Sizes] = {}
@@ -140,9 +142,10 @@ def _nested(stmt: Stmt) -> Tensors:
     return frozenset(found)
 
 
-def _lasting(stmt: Stmt) -> Tensors:
+def _lasting(stmt: Stmt, unsure: Tensors) -> Tensors:
     found: set[BoundTensor] = set()
-    _add_lasting(stmt, _nested(stmt), {}, found)
+    if unsure:
+        _add_lasting(stmt, unsure, {}, found)
     return frozenset(found)
 
 

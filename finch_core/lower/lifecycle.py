@@ -274,7 +274,7 @@ def _marked(stmt: Stmt, singles: _Singles, unit: Unit) -> Stmt:
     if isinstance(stmt, (Loop, While)):
         turn = stmt.index if isinstance(stmt, Loop) else Index("while")
         singles = {tensor: (*loops, turn) for tensor, loops in singles.items()}
-    inside = owned_inside(stmt)
+    inside = frozenset(owned_inside(stmt))
     bodies = tuple(_body(body, singles, unit, inside) for body in stmt.bodies)
     return stmt.rebuild(stmt.exprs, bodies)
 
@@ -325,7 +325,7 @@ def _gather(stmt: Stmt, uses: _Uses, own: frozenset[BoundTensor]) -> None:
         for expr in stmt.exprs:
             _reads(expr, uses, own, stmt.span)
     if not isinstance(stmt, Sequential):
-        own |= owned_inside(stmt)
+        own = own.union(owned_inside(stmt))
     for body in stmt.bodies:
         _gather(body, uses, own if isinstance(stmt, Sequential) else own | owned(body))
 

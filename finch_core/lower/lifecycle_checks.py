@@ -118,7 +118,7 @@ def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
         root = stmt.target.tensor.root
         several = root is None or stmt.op is None or isinstance(stmt.target.tensor, InPlace)
         return {} if several else {root: [stmt]}
-    inside = owned_inside(stmt)
+    inside = frozenset(owned_inside(stmt))
     for body in stmt.bodies:
         inside |= owned(body)
         for tensor, updates in _reductions(body).items():
@@ -189,10 +189,10 @@ def owned(stmt: Stmt) -> frozenset[BoundTensor]:
     return frozenset(found)
 
 
-def owned_inside(stmt: Stmt) -> frozenset[BoundTensor]:
-    """The tensors that change mode inside of a branch or loop, and so in each part of it: one part
-    may declare what another one updates."""
+def owned_inside(stmt: Stmt) -> tuple[BoundTensor, ...]:
+    """The tensors that change mode inside of a branch or loop, in the order of the text, and so in
+    each part of it: one part may declare what another one updates."""
     if isinstance(stmt, (Sequential, Define)):
-        return frozenset()
+        return ()
     changes = (part for part in stmt.walk() if isinstance(part, (Declare, Freeze, Thaw)))
-    return frozenset(part.tensor for part in changes)
+    return tuple(dict.fromkeys(part.tensor for part in changes))
