@@ -10,6 +10,7 @@ from finch_core.interface.run import Part, Run, made
 from finch_core.ir.expressions import TRUE, Expr
 from finch_core.ir.program import Update
 from finch_core.ir.rewrite import substitute_index
+from finch_core.looplets.invariant_tests import lower_tested
 from finch_core.looplets.loop_strides import LoopStride, stride_of, strided
 from finch_core.looplets.region import begins
 from finch_core.looplets.short_circuit import end_early, may_end_early
@@ -53,7 +54,7 @@ def each_index(ctx: Context, region: Region) -> None:
         ctx.fork(begins(ctx, region), lambda: at_index(ctx, region, ctx.let(name, start)))
     elif (whole := filled(ctx, region)) is not region and _writes_all(ctx, region):
         ctx.fork(begins(ctx, region), lambda: whole.lower(ctx))
-    else:
+    elif not lower_tested(ctx, region):
         loose = region.index in ctx.loose
         with (
             ctx.for_(name, start, stop, loose=loose) as i,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from finch_core.errors import Span
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.expressions import Expr, Index
@@ -50,6 +51,14 @@ class Region:
     def lower(self, ctx: Context) -> None:
         """Emit this region (see ``looplets.evaluation``)."""
         ctx.lower_region(self)
+
+
+@frozen(eq=False)
+class OfRegion(Stmt):
+    """A region where a statement is lowered."""
+
+    region: Region
+    span: Span | None = None
 
 
 def begins(ctx: Context, region: Region) -> Expr:

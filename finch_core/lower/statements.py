@@ -47,7 +47,7 @@ from finch_core.ir.program import (
 from finch_core.ir.rewrite import rewrite
 from finch_core.looplets.evaluation import lower_region
 from finch_core.looplets.loop_strides import LoopStride, strided, turns_of
-from finch_core.looplets.region import Region
+from finch_core.looplets.region import OfRegion, Region
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, within_range
 from finch_core.lower.contents import check_values, know_content, stay_within
@@ -345,6 +345,7 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
     Thaw: _thaw,
     Swap: _swap,
     Loop: _loop,
+    OfRegion: lambda ctx, stmt: stmt.region.lower(ctx),
 }
 
 
