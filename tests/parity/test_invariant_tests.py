@@ -45,9 +45,8 @@ def twice(y, A, x):
         for j in _:
             t[()] = max(t[()], A[i, j])
             s[()] += A[i, j] * x[j]
-        if t[()] <= 0:
-            if s[()] == 0:
-                y[i] = t[()] + 1
+        if t[()] <= 0 and s[()] == 0:
+            y[i] = t[()] + 1
 
 
 def by_index(y, A, x):
