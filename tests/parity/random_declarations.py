@@ -92,7 +92,10 @@ def statement(
             f"{indent}{['u[{0}] += 1', 'x[{0}] += u[{0}]'][rng.integers(2)].format(outer)}"
         )
         return
-    if kind < 0.22:
+    if around and kind < 0.06:
+        test = [f"m > {rng.integers(MODES)}", f"{around[-1]} > 0"][rng.integers(2)]
+        lines.append(f"{indent}if {test}: {['break', 'continue'][rng.integers(2)]}")
+    elif kind < 0.22:
         lines.append(f"{indent}u[...] = 0")
     elif kind < 0.42:
         start, stop = [("0", "n"), ("0", "2"), ("1", "n"), ("2", "n - 1")][rng.integers(4)]
@@ -113,6 +116,10 @@ def statement(
         if rng.random() < 0.6:
             lines.append(f"{indent}else:")
             block(rng, lines, indent + "    ", depth - 1, around)
+    elif kind < 0.9:
+        lines += [f"{indent}{index} = 0", f"{indent}while {index} < {rng.integers(1, 4)}:"]
+        lines.append(f"{indent}    {index} += 1")
+        block(rng, lines, indent + "    ", depth - 1, (*around, index))
     else:
         lines.append(f"{indent}for {index} in range({['2', 'm', '3', 'n'][rng.integers(4)]}):")
         block(rng, lines, indent + "    ", depth - 1, (*around, index))
