@@ -83,9 +83,9 @@ def _refilled(array: Any, fill: Any) -> Any:
 
 def keeps_zeros(array: Any) -> bool:
     """Whether a copy of an array with the fill 0, made of its coordinates, stores zeros that this
-    one stores: where no level stores elements that only pad it."""
-    *levels, _leaf = stored(array).source.format.levels()
-    return not levels[-1].pads
+    one stores: where no level stores elements that only pad it, and of a view not."""
+    source = stored(array).source
+    return isinstance(source, Tensor) and not source.format.levels()[-2].pads
 
 
 @frozen(eq=False)

@@ -11,6 +11,7 @@ from finch_array.fill_arguments import PassedNumbers
 from finch_array.operands import stored
 from finch_core.runtime.specialization import Specialization
 from finch_levels import Dense, Element, SparseList
+from finch_wrappers import stride
 
 OTHER = data((4, 5), seed=7)
 DENSE = np.random.default_rng(2).random((5, 3))
@@ -221,3 +222,14 @@ def test_other_formats_need_no_new_kernel(kind, name, monkeypatch):
     assert not made
     for found, wanted in checked:
         np.testing.assert_allclose(found.to_numpy(), wanted)
+
+
+def test_views_that_are_copied():
+    for fill in (3.0, 5.0, 6.0, 7.0):
+        a = data((4, 6), fill=fill, seed=3)
+        a[1, 2] = 0
+        for kind in ("rows", "hashes", "runs", "byte maps"):
+            A = tensor(a, MATRICES[kind] if kind in MATRICES else OTHERS[kind], fill)
+            V, v = stride(A, slice(None, None, -2), slice(None, None, 2)), a[::-2, ::2]
+            np.testing.assert_allclose(fa.sum(V, axis=0).to_numpy(), v.sum(0))
+            np.testing.assert_allclose(fa.einsum("ij,i->j", V, [1.0, 2]).to_numpy(), [1, 2] @ v)
