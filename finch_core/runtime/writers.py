@@ -46,11 +46,12 @@ class Growing:
         )
 
     def own_memory(self, tensor: TensorStorage, own: Writer) -> None:
-        """Copy the buffers of an output that are lent, unless their structure stays as it is."""
-        own.lent = True
+        """Copy the buffers of an output that are lent, unless their structure stays as it is. The
+        mark is that of all outputs of the call."""
+        others, own.lent = own.lent, True
         if not self.keeps():
             tensor.adopt_copy(tensor)
-            own.lent = False
+            own.lent = others
 
 
 def grows(signature: Signature) -> bool:

@@ -141,6 +141,29 @@ def test_tensors_that_are_swapped():
     np.testing.assert_array_equal(S.to_numpy(), np.full((4, 4), 3.0))
 
 
+@kernel
+def scale_and_store(T, U, S):
+    for i, j in _:
+        T[i, j] *= 2
+    U[...] = 0
+    for i, j in _:
+        U[i, j] = S[i, j]
+    return T
+
+
+@CALLS
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_two_outputs_one_of_which_keeps_its_structure(order, call):
+    T, U = (Tensor(FORMATS["rows"], np.eye(4)) for _k in range(2))
+    M, V = (Tensor.from_buffers(X.format, X.shape, X.buffers) for X in (T, U))
+    for size in (4, 100):
+        call(scale_and_store, T, U, np.ones((4, size)))
+    for X in (T, U)[::order]:
+        call(store, X, np.full((4, 200), 3.0))
+    np.testing.assert_array_equal(M.to_numpy(), 4 * np.eye(4))
+    np.testing.assert_array_equal(V.to_numpy(), np.eye(4))
+
+
 def test_a_tensor_whose_buffers_nobody_has_is_written_in_its_memory():
     T = store(Tensor(FORMATS["rows"]), np.ones((4, 50)))
     before = T.arrays
