@@ -67,8 +67,11 @@ def _of_hundredths(q: Any) -> Any:
 
 def _checked(q: Any, a: Any, method: str) -> Any:
     """``q`` if it has the parts of quantiles, and ``a`` real numbers."""
-    if method != "linear" or array_of(a).dtype.kind not in "biuf":
-        raise TypeError(f"quantile has the method 'linear' for real numbers, not {method!r}")
+    dtype = array_of(a).dtype
+    if dtype.kind not in "biuf":
+        raise TypeError(f"quantile is that of real numbers, not of {dtype}")
+    if method != "linear":
+        raise TypeError(f"quantile has the method 'linear', not {method!r}")
     q = in_numpy(q)
     parts = np.asarray(q, np.float64)
     if parts.size and not (parts.min() >= 0 and parts.max() <= 1):

@@ -44,15 +44,23 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
     Raises ``DimensionMismatch`` for an array without dimensions.
     """
+    return tuple([array_of(np.ascontiguousarray(c)) for c in _places(x)])
+
+
+def _places(x: Any) -> list[Any]:
     array = array_of(x)
     if array.ndim == 0:
         raise DimensionMismatch("nonzero of an array without dimensions")
-    return tuple([array_of(np.ascontiguousarray(c)) for c in true_places(array)])
+    return true_places(array)
 
 
 def argwhere(x: Any, /) -> Any:
     """The coordinates of the elements that are not 0, as the rows of a matrix of int64."""
-    return array_of(np.stack([c.to_numpy() for c in nonzero(x)], axis=1))
+    places = _places(x)
+    found = np.empty((len(places[0]), len(places)), np.int64)
+    for k, c in enumerate(places):
+        found[:, k] = c
+    return array_of(found)
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
