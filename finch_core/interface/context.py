@@ -65,6 +65,7 @@ class Context(Builder):
         constants: Iterable[Var] = (),
         fitting: Iterable[tuple[Index, Extent]] = (),
         disabled: Container[str] = (),
+        spanning: Mapping[Index, Mapping[Extent, tuple[str, str, Span | None]]] | None = None,
         loose: Mapping[Index, Mapping[Extent, list[Extent]]] | None = None,
         within: Mapping[tuple[Index, Extent], tuple[Extent, ...]] | None = None,
     ) -> None:
@@ -73,6 +74,8 @@ class Context(Builder):
         self.strict = strict
         self._disabled = disabled
         self.fitting = frozenset(fitting)
+        self.spanning = {} if spanning is None else spanning
+        """What the loops of indices go through all of (``Unit.spanning``)."""
         self.loose = {} if loose is None else loose
         """The indices that may be outside of what their loops access, under conditions only."""
         self.within = {} if within is None else within

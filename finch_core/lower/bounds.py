@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from finch_core.errors import OutOfBounds, Span
+from finch_core.errors import DimensionMismatch, OutOfBounds, Span
 from finch_core.interface.run import Run
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.dtypes import BOOL, Type
@@ -68,6 +68,7 @@ _WRITING = "write under a condition, as in: if 0 <= i and i < n"
 def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     """Emit the checks that ``start`` up to ``stop``, as far as conditions allow accesses, lies
     within what the loop's index accesses."""
+    _check_whole(ctx, loop.index, stop)
     done = set()
     whole = Extent(start, stop)
     single = is_unit(whole)
@@ -92,6 +93,18 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
             reached = part_of(whole, part, bounds)
             check = partial(_check, ctx, access, extent, reached.start, reached.stop, hint)
             _under(ctx, known, check)
+
+
+def _check_whole(ctx: Context, index: Index, stop: Expr) -> None:
+    """Emit the checks that dimensions, through all of which a loop without a range goes, have the
+    size that its end was taken from."""
+    for extent, (name, what, span) in ctx.spanning.get(index, {}).items():
+        message = f"the loop over {name} ends at {{0}}, and {what} has size {{1}}"
+        hint = f"write the range, as in for {name} in range(0, n)"
+        ctx.require(
+            stop.eq(extent.stop), DimensionMismatch, message, stop, extent.stop, span=span,
+            hint=hint,
+        )  # fmt: skip
 
 
 def is_loose(ctx: Context, index: Index, extent: Extent) -> bool:

@@ -96,7 +96,10 @@ def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
     pass_.collect(stmt)
     resolved = pass_.resolve(stmt)
     pass_.have_sizes()
-    unit.fitting -= pass_.sizes.to_check(resolved)
+    later = pass_.sizes.to_check(resolved)
+    unit.fitting -= later
+    for index, extent in later & pass_.spans.keys():
+        unit.spanning.setdefault(index, {})[extent] = pass_.spans[index, extent]
     check_extents(resolved)
     return resolved
 
@@ -127,6 +130,8 @@ class _Dimensionalizer:
         self.loops: dict[Index, Begun] = {}
         self.places: list[tuple[Dim, int, Span | None]] = []
         self.sized: list[Dim] = []
+        self.spans: dict[tuple[Index, Extent], tuple[str, str, Span | None]] = {}
+        """The dimensions through all of which loops go that have no range."""
 
     # -- gathering ----------------------------------------------------------------------
 
@@ -220,11 +225,15 @@ class _Dimensionalizer:
             what = self.what(node, k, index)
             if index in self.explicit:
                 self.ranged(index, dim, extent, what, node.span, written, conds)
-            elif index not in self.indices:
                 continue
-            elif isinstance(dim, Shifted):
+            if index not in self.indices:
+                continue
+            if isinstance(dim, Shifted):
                 self.shifted(index, dim, extent, what, node.span, written)
-            elif isinstance(dim, Extent):
+                continue
+            name = self.unit.name_of(index)
+            self.spans.setdefault((index, extent), (name, what, node.span))
+            if isinstance(dim, Extent):
                 hint = self.undeclared(node) if written else ""
                 known = Known(index, dim.start, dim.stop, what, node.span, hint)
                 self.indexed(index, known, extent, written and dim.start == ZERO)

@@ -53,6 +53,9 @@ class Unit:
     simplifier: Any = None
     fitting: set[tuple[Index, Extent]] = field(factory=set)
     """Indices whose loops are known to lie within a dimension; others are checked at run time."""
+    spanning: dict[Index, dict[Extent, tuple[str, str, Span | None]]] = field(factory=dict)
+    """Dimensions whose size is known where the loop begins that goes through all of them, with the
+    names of the index and of the dimension in messages."""
     loose: dict[Index, dict[Extent, list[Extent]]] = field(factory=dict)
     """Indices that conditions keep within some dimensions, where their loops do not: the parts of
     the range that lie within, by the extent of the dimension, one for each access."""

@@ -96,6 +96,7 @@ def _context(unit: Unit, arguments: tuple[BoundParameter, ...], options: Options
         strict=options.strict,
         constants=[var for argument in arguments for var in argument.scalars],
         fitting=unit.fitting,
+        spanning=unit.spanning,
         loose=unit.loose,
         within=unit.within,
         disabled=options.disabled,

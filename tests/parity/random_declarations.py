@@ -102,7 +102,8 @@ def statement(
         at = [index, f"n - 1 - {index}"][int(rng.random() < 0.3)]
         lines.append(f"{indent}for {index} in range({start}, {stop}): u[{at}] += 1 + {at}")
     elif kind < 0.52:
-        lines.append(f"{indent}for {index} in _: x[{index}] += u[{index}]")
+        place = [index, "0"][int(rng.random() < 0.3)]
+        lines.append(f"{indent}for {index} in _: x[{place}] += u[{index}]")
     elif kind < 0.58:
         place = ["0", "n - 1", "m"][rng.integers(3)]
         lines.append(f"{indent}{['u', 'x'][rng.integers(2)]}[{place}] += 1")

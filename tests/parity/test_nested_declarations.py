@@ -123,10 +123,43 @@ def test_two_declarations_before_one_loop_have_its_size(format, backend):
 @BACKENDS
 def test_the_size_of_the_turn_before(backend):
     v, x = Tensor(Dense(E), np.full(4, 9.0)), np.zeros(4)
-    with pytest.raises(OutOfBounds, match="not within dimension 0 of v of size 2"):
+    with pytest.raises(DimensionMismatch, match="ends at 4, and dimension 0 of v has size 2"):
         kernel(turns, backend=backend)(v, x, 4, 0)
-    with pytest.raises(OutOfBounds, match="not within dimension 0 of u of size 0"):
+    with pytest.raises(DimensionMismatch, match="ends at 4, and dimension 0 of u has size 0"):
         kernel(read_of_none, backend=backend)(Tensor(Dense(E)), np.zeros(4), 4, 0)
+
+
+def sum_behind_a_branch(v, y, n, m):
+    if m > 1:
+        v[...] = 0
+    for j in range(n - 1):
+        v[j] += 1
+    for j in _:
+        y[0] += v[j]
+
+
+def sum_of_what_a_branch_writes(v, y, n, m):
+    if m > 1:
+        v[...] = 0
+        for j in range(n - 1):
+            v[j] += 1
+    for j in _:
+        y[0] += v[j]
+
+
+@BACKENDS
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("function", [sum_behind_a_branch, sum_of_what_a_branch_writes])
+def test_a_loop_without_a_range_goes_through_all_of_a_dimension(function, kind, backend):
+    """It ended where the declaration would have, which was not executed."""
+    called = kernel(function, backend=backend)
+    with pytest.raises(
+        DimensionMismatch, match="over j ends at 4, and dimension 0 of v has size 5"
+    ):
+        called(Tensor(FORMATS[kind], np.ones(5)), np.zeros(1), 5, 0)
+    y = np.zeros(1)
+    called(Tensor(FORMATS[kind], np.ones(5)), y, 5, 2)
+    assert y[0] == 4
 
 
 def at_the_index_of_the_loop(w, y, x, n):
