@@ -25,6 +25,7 @@ from finch_core.ir.assembly import (
     If,
     Let,
     Move,
+    Return,
     Statement,
     Store,
     While,
@@ -149,7 +150,7 @@ class _Overwriting:
         if not self._prover.le(goal, reached):
             return None
         rest = statements[len(done) :]
-        return [*done, *rest] if outermost or not any(map(self._accesses, rest)) else None
+        return [*done, *rest] if outermost or self._goes_on(rest) else None
 
     def _next_part(
         self, statement: Statement, place: Expr, extents: Extents, outermost: bool
@@ -213,15 +214,19 @@ class _Overwriting:
             if not self._continues(statement, place):
                 return None
             if isinstance(statement, Store) and statement.buffer == self._buffer:
+                rest = statements[k + 1 :]
                 if any(found != at for s in statements for found in self._places(s)):
                     return None
-                return [*done, self._unfilled.statement(statement), *statements[k + 1 :]]
+                if any(map(breaks, rest)):
+                    return None
+                return [*done, self._unfilled.statement(statement), *rest]
             if self._accesses(statement):
                 if isinstance(statement, If) and statement.orelse:
                     either = self._both_branches(statement, place, (), outermost=False)
-                    if either is None or any(map(self._accesses, statements[k + 1 :])):
+                    rest = statements[k + 1 :]
+                    if either is None or not self._goes_on(rest):
                         return None
-                    return [*done, either, *statements[k + 1 :]]
+                    return [*done, either, *rest]
                 if not isinstance(statement, (Let, Assign)):
                     return None
                 statement = self._unfilled.statement(statement)
@@ -229,6 +234,11 @@ class _Overwriting:
         return None
 
     # -- accesses -------------------------------------------------------------------------------
+
+    def _goes_on(self, rest: Sequence[Statement]) -> bool:
+        """Whether the loop around ``rest``, which follows what stores an element, comes to its next
+        turn without another access."""
+        return not any(self._accesses(statement) or breaks(statement) for statement in rest)
 
     def _continues(self, statement: Statement, place: Expr) -> bool:
         """Whether control continues after ``statement``, which changes no name that is relied
@@ -277,11 +287,11 @@ class _Overwriting:
 
 
 def breaks(statement: Statement) -> bool:
-    """Whether ``statement`` may break out of the loop that contains it."""
-    if isinstance(statement, Break):
+    """Whether ``statement`` may leave the loop that contains it."""
+    if isinstance(statement, (Break, Return)):
         return True
     if isinstance(statement, (For, While)):
-        return False
+        return any(contains(block, Return) for block in statement.blocks)
     return any(breaks(inner) for block in statement.blocks for inner in block.statements)
 
 

@@ -203,3 +203,89 @@ def test_one_index_left_out_does_not_split_a_loop_that_ends_early():
         run(y, A)
         assert y.tolist() == [1, 2, 3, -1]
         assert run.lower(y, A).as_text("assembly").count("A1_idx[") == 1
+
+
+# -- exits behind an assignment: what is not assigned is the fill ------------------------------
+
+
+def left_behind(y, x, m):
+    y[...] = 0
+    for i in _:
+        y[i] = 1
+        if m > 0:
+            break
+
+
+def left_behind_branches(y, x, m):
+    y[...] = 0
+    for i in _:
+        if x[i] > 0:
+            y[i] = 1
+        else:
+            y[i] = 2
+        if i >= m or x[i] > 5:
+            break
+
+
+def returned_behind(y, x, m):
+    y[...] = 0
+    for i in _:
+        if x[i] > 0:
+            y[i] = 1
+        else:
+            y[i] = 2
+        if x[i] > m:
+            return
+
+
+def left_of_local(y, x, m):
+    w = np.zeros(len(x))
+    for i in _:
+        w[i] = x[i]
+        if m > 0:
+            break
+    for i in range(len(y)):
+        y[i] = w[i]
+
+
+def left_of_each_row(y, x, m):
+    w = np.zeros((len(x), 3))
+    for i in _:
+        for j in range(3):
+            w[i, j] = x[i] + j
+            if x[i] > m:
+                break
+    for i in range(len(y)):
+        for j in range(3):
+            y[i] += w[i, j]
+
+
+def returned_of_local(y, x, m):
+    for t in range(2):
+        w = np.zeros(len(x))
+        for i in range(len(x)):
+            w[i] = 7
+            if t > m:
+                break
+        for i in range(len(y)):
+            y[i] = w[i]
+
+
+BEHIND = [
+    left_behind, left_behind_branches, returned_behind, left_of_local, left_of_each_row,
+    returned_of_local,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize("function", BEHIND)
+def test_what_is_behind_an_exit_is_the_fill(function, backend):
+    """The fill was left out, as if each element were assigned: old elements remained, or what was
+    in memory."""
+    called = kernel(function, backend=backend)
+    x = np.array([1.0, 0, 6, 0, 2])
+    for m in (-1, 0, 1, 2, 9):
+        start = np.zeros(5) if function is left_of_each_row else np.full(5, 9.0)
+        y = start.copy()
+        called(y, x, m)
+        np.testing.assert_array_equal(y, called.reference(start.copy(), x, m)["y"])
