@@ -70,21 +70,29 @@ def setitem(x: Any, index: Any, value: Any) -> None:
 
 def _into_wrapper(array: Any, index: Any, value: Any) -> None:
     """Assign to a permuted array: to the tensor that it is a view of."""
-    if not getattr(array, "permutes", False):
-        raise FormatError(
-            f"the result of {array.name} takes no assignments", hint="assign to a copy"
-        )
     inner = stored(array)
-    if is_dense(array):
+    if is_dense(array) and (plain := _plain_view(array)) is not None:
         value = _of_numbers(array.dtype, value)
         _check_dtype(array, operand(value))
-        plain = value.to_numpy() if hasattr(value, "signature") else value
-        _assign_dense(array.to_numpy(), _plain(index), plain)
+        given = value.to_numpy() if hasattr(value, "signature") else value
+        _assign_dense(plain, _plain(index), given)
         return
+    if not isinstance(inner.source, Tensor):
+        name = inner.source.name
+        raise FormatError(f"the result of {name} takes no assignments", hint="assign to a copy")
     shape, coords, values = coordinates(array)
     whole = sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
     setitem(whole, index, value)
     replace(inner.source, permute_dims(whole, inner.axes))
+
+
+def _plain_view(array: Any) -> Any:
+    """The elements of a view of a dense tensor as a NumPy array over its memory; None where they
+    are copied."""
+    plain = array.to_numpy()
+    while not isinstance(array, Tensor):
+        array = array.tensor
+    return plain if plain.flags.writeable and np.may_share_memory(plain, array.to_numpy()) else None
 
 
 def _assign_dense(array: Any, index: Any, value: Any) -> None:

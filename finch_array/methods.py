@@ -124,8 +124,7 @@ def in_place(array: Any, result: Any) -> Any:
         raise TypeError(f"a result of {result.dtype} does not fit in an array of {array.dtype}")
     if array.__class__ is Tensor:
         replace(array, result)
-    elif getattr(array, "permutes", False) and not is_dense(array):
-        inner = stored(array)
+    elif not is_dense(array) and isinstance((inner := stored(array)).source, Tensor):
         replace(inner.source, permute_dims(result, inner.axes))
     else:
         array[...] = result

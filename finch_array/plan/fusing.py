@@ -144,9 +144,10 @@ class Trace:
 
 
 def is_array(value: Any) -> bool:
-    """Whether an argument is traced: an array or a float; other values are constants."""
+    """Whether an argument is traced: an array or a float. Other values are constants, and so are
+    numbers at which fills differ from those at others: ``S * inf`` has the fill NaN."""
     if isinstance(value, (float, complex, np.inexact)):
-        return True
+        return value != 0 and bool(np.isfinite(value))
     return hasattr(value, "shape") and not isinstance(value, np.generic)
 
 

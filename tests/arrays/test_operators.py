@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from array_support import MATRICES, data, fa, held, same, tensor
 
-from finch_core import DimensionMismatch, Tensor
+from finch_core import DimensionMismatch, FormatError, Tensor
 from finch_levels import Dense, Element, RunList, SparseBand, SparseInterval, SparseList
 from finch_wrappers import swizzle, window
 
@@ -221,3 +221,33 @@ def test_views_that_permute_change_in_place(kind):
     W = copy.copy(V)
     W[0] = 5
     np.testing.assert_array_equal(V.to_numpy(), 2 * (a.T + b))
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes"])
+def test_windows_take_no_assignments_permuted_either(kind):
+    a = data((3, 4), seed=1)
+    A = tensor(a, MATRICES[kind])
+    for view in (window(A.T, (0, 2), (0, 3)), window(A, (0, 2), (0, 3)).T):
+        for assign in (
+            lambda V: operator.imul(V, 2), lambda V: V.__setitem__(..., 1),
+            lambda V: V.__setitem__((0, 0), 5),
+        ):  # fmt: skip
+            with pytest.raises(FormatError, match="the result of window takes no assignments"):
+                assign(view)
+    np.testing.assert_array_equal(A.to_numpy(), a)
+
+
+def test_windows_of_dense_arrays_are_assigned():
+    a = data((3, 4), seed=1)
+    A = tensor(a, MATRICES["dense"])
+    for view in (
+        lambda x: x.T[0:2, 0:3] if x is a else window(x.T, (0, 2), (0, 3)),
+        lambda x: x[0:2, 1:4].T if x is a else window(x, (0, 2), (1, 4)).T,
+        lambda x: x[1:3] if x is a else window(x, (1, 3), None),
+    ):
+        mine, theirs = view(A), view(a)
+        mine *= 2
+        theirs *= 2
+        mine[0], theirs[0] = 7, 7
+        mine[1, 1], theirs[1, 1] = 5, 5
+        np.testing.assert_array_equal(A.to_numpy(), a)

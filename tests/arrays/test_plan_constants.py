@@ -117,3 +117,13 @@ def test_values_without_arrays():
     for n in (2.5, 3.5, 4.5):
         found = fa.compute(fa.lazy(fa.asarray(n)) * 2.5 + n)
         assert found.to_numpy() == n * 2.5 + n
+
+
+def test_fused_functions_have_the_fills_of_special_numbers():
+    S = tensor(data((3, 4)), MATRICES["rows"])
+    scaled = fa.fused(lambda S, k: S * k)
+    for k in (2.0, np.inf, 0.0, np.nan, 3.0, np.float64(-np.inf)):
+        with np.errstate(all="ignore"):
+            found, wanted = scaled(S, k), S * k
+        np.testing.assert_array_equal(found.fill_value, wanted.fill_value)
+        np.testing.assert_array_equal(found.to_numpy(), wanted.to_numpy())
