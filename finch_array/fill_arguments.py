@@ -139,7 +139,7 @@ class Case:
         if self.refused:
             return NotImplemented
         known, general = plans.analysed(request, operands, sizes), self.analysis
-        if _apart(known.shapes) != _apart(general.shapes):
+        if _unjoined(known.shapes) != _unjoined(general.shapes):
             return NotImplemented
         fill, dtype = known.fill, concrete(known.dtype)
         if isinstance(general.fill, Literal) and self.none is None:
@@ -193,7 +193,7 @@ class Case:
         return one == other
 
 
-def _apart(shapes: Any) -> Any:
+def _unjoined(shapes: Any) -> Any:
     """Structures without what tells that dimensions are stored together."""
     return shapes and [evolve(kind, joined=False) for kind in shapes]
 

@@ -148,19 +148,8 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
         "fused", build, inputs, out, kernel.op, kernel.dtype, fixed=frozenset(reader.fixed),
         loops=loops, dense=dense, marked=marked, shared=shared, constants=constants,
     )  # fmt: skip
-    kind = (
-        "plan",
-        value,
-        types,
-        inputs,
-        out,
-        kernel.op,
-        kernel.dtype,
-        loops,
-        dense,
-        marked,
-        shared,
-    )
+    decided = (kernel.op, kernel.dtype, loops, dense, marked, shared)
+    kind = ("plan", value, types, inputs, out, *decided)
     found = contraction_of(kernel, inputs, out) if kernel.by_numpy else None
     return Canonical(kind, request, tuple(reader.operands), sizes, found)
 

@@ -370,7 +370,7 @@ class _Dimensionalizer:
         """Record the accesses of a tensor at sums of indices."""
         if written and self.sizes.sizes(node.tensor.root):
             return
-        for index, dim in self.each(node):
+        for _, index, dim in self.each(node):
             terms = _sum(index)
             if isinstance(dim, (Dim, Extent)) and _from_zero(dim) and not _is_shift(terms):
                 for factor, part in terms:
@@ -382,14 +382,15 @@ class _Dimensionalizer:
     def place(self, node: Access) -> None:
         """Record dimensions of declared tensors that are accessed at an index that is not a
         loop's."""
-        for k, (index, dim) in enumerate(self.each(node)):
+        for k, index, dim in self.each(node):
             if isinstance(dim, Dim) and not isinstance(index, Index) and not is_permissive(index):
-                self.places.append((dim, k % len(node.indices), node.span))
+                self.places.append((dim, k, node.span))
 
-    def each(self, node: Access) -> Iterator[tuple[Expr, Dim | Shifted | Extent | None]]:
-        """The indices of an access, each with its dimension, by each declaration."""
+    def each(self, node: Access) -> Iterator[tuple[int, Expr, Dim | Shifted | Extent | None]]:
+        """The numbers and indices of the dimensions of an access, each with what it is by each
+        declaration."""
         for dims in self.dims_of(node):
-            yield from zip(node.indices, dims, strict=True)
+            yield from zip(range(len(dims)), node.indices, dims, strict=True)
 
     # -- solving ------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@
                                   freeze(s)
 
 A tensor changes mode only in the block that declares it (or that freezes or thaws it
-explicitly), otherwise in the outermost block. A tensor still in update mode at the end of its
+explicitly), otherwise in the outermost block. One that changes mode inside of a branch or loop does
+so in each part of that, and is frozen between them. A tensor still in update mode at the end of its
 block is frozen there. A statement that both reads and updates a tensor runs in update mode, if the
 levels of the tensor can be read then (``Abilities.reads_updates``).
 """
