@@ -57,7 +57,7 @@ from finch_core.ir.operators import REMEDY, Operator, cast_value, operator_for
 from finch_core.ir.program import Loop, Program, Stored, Update
 from finch_core.records import define, evolve
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import ALONG_DATA, Options
+from finch_core.runtime.options import LINEAR
 from finch_core.runtime.pickling import keep_texts
 from finch_core.runtime.tensor import Tensor
 
@@ -288,7 +288,7 @@ class Elementwise:
             program = Program(
                 _identifier(self.__name__), ("out", "a", *names), Loop(Index("i"), None, write)
             )
-            kernel = Kernel.of_program(program, Options(small=ALONG_DATA))
+            kernel = Kernel.of_program(program, LINEAR)
 
             def value(x: Expr, *numbers: Expr) -> Expr:
                 return self.value(*numbers[:place], x, *numbers[place:])

@@ -131,6 +131,15 @@ def in_order(term: Term, loops: Sequence[str]) -> bool:
     return not term.sparse or places == sorted(places)
 
 
+def is_linear(
+    loops: Sequence[str], indices: Sequence[Sequence[str | None]], dense: Sequence[bool]
+) -> bool:
+    """Whether the work is in proportion to the data, or less: an operand has all loops, or it is a
+    product of sparse operands, whose turns are about as many as what they store."""
+    operands = [(set(names), full) for names, full in zip(indices, dense, strict=True) if names]
+    return any(names >= set(loops) for names, _ in operands) or not any(f for _, f in operands)
+
+
 def appends(loops: Sequence[str], out: Sequence[str]) -> int:
     """How many of the loops, from the first, run over the dimensions of the result in order."""
     count = 0

@@ -35,7 +35,7 @@ from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, evolve, field, frozen
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import ALONG_DATA, Options
+from finch_core.runtime.options import ALONG_DATA, LINEAR, Options
 from finch_core.runtime.tensor import Tensor
 
 SHARED = 1 << 20
@@ -390,10 +390,13 @@ def _complete(
         workspace=programs.workspace_format(rest, work) if late else None,
     )  # fmt: skip
     program = _program(request, seen, value, plan.order, sizes, writing, extended)
-    plan.kernel = Kernel.of_program(program, Options(small=ALONG_DATA), quiet=True)
+    full_sources = [found is None or is_dense(found.source) for found in seen.sources]
+    linear = orders.is_linear(loops, seen.indices, full_sources)
+    options = LINEAR if linear else Options(small=ALONG_DATA)
+    plan.kernel = Kernel.of_program(program, options, quiet=True)
     if loops:
         several = programs.on_several_cores(program)
-        plan.shared = Kernel.of_program(several, Options(small=ALONG_DATA), quiet=True)
+        plan.shared = Kernel.of_program(several, options, quiet=True)
     plan.stored, plan.extended = own, extended
     plan.back = None if own == request.out else tuple(request.out.index(name) for name in own)
     refill = Refill(request, own_fill, dtype, own)

@@ -31,7 +31,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import ALONG_DATA, Options
+from finch_core.runtime.options import LINEAR
 
 MOST = 4096
 """The most calls that are remembered; beyond it all are forgotten."""
@@ -89,7 +89,7 @@ def _ready(
         program = _program(read, stored, plan.order.loops, plan.stored, dtype, of)
         found = plans.Plan(
             request, plan.order, {},
-            Kernel.of_program(program, Options(small=ALONG_DATA), quiet=True),
+            Kernel.of_program(program, LINEAR, quiet=True),
             format=plan.format, back=plan.back, stored=plan.stored, blank=blank_of(plan.format),
         )  # fmt: skip
         _plans[plan, of] = found

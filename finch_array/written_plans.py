@@ -19,7 +19,7 @@ from finch_core.interface.plugins import when_plugins_change
 from finch_core.ir.program import Program
 from finch_core.records import frozen
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import ALONG_DATA, Options
+from finch_core.runtime.options import LINEAR
 from finch_core.runtime.tensor import Tensor
 
 
@@ -32,11 +32,10 @@ def plan_of(
     several cores, where there are many turns."""
     count = len(program.params) - 1 - len(extended)
     request = Request(program.name, lambda *x: x[0], (loops,) * count, loops)
-    options = Options(small=ALONG_DATA)
     full = all(level.layout == "dense" for level in format.levels()[:-1])
     return Plan(
-        request, Order(loops, ()), {}, Kernel.of_program(program, options, quiet=True),
-        None if several is None else Kernel.of_program(several, options, quiet=True),
+        request, Order(loops, ()), {}, Kernel.of_program(program, LINEAR, quiet=True),
+        None if several is None else Kernel.of_program(several, LINEAR, quiet=True),
         format=format, stored=loops, extended=tuple(extended), plain=not extended,
         blank=blank_of(format), watched=full,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from finch_core.locks import imported
 from finch_core.records import define, evolve, field
 
 if TYPE_CHECKING:
+    from finch_backend_c import beside
     from finch_core.ir.assembly import Kernel
 
 LARGE = 100_000
@@ -83,9 +84,13 @@ class CBackend:
         if loader.is_parallel(source) and not is_draft:
             imported("finch_backend_c.threads").begin()
         windows = imported("finch_backend_c.analysis").reads_windows(kernel)
+        told = source, letters, kernel.notes
 
         def use(path: str) -> loader.CKernel:
-            return loader.load(path, source, letters, is_draft, kernel.notes)
+            made = loader.load(path, *told[:2], is_draft, told[2])
+            if is_draft and key:
+                made.optimised = lambda: self._beside(compiler, key, told, windows)
+            return made
 
         if not key:
             return self._used(compiler, "", self._build(compiler, source, windows), None, use)
@@ -95,7 +100,7 @@ class CBackend:
             if found is not None:
                 return found
             library = self._build(compiler, source, windows)
-            kept = cache.store(entry, library, source, letters, kernel.notes)
+            kept = cache.store(entry, library, *told)
         return self._used(compiler, entry, library, kept, use)
 
     def _used(
@@ -112,6 +117,24 @@ class CBackend:
             if kept is not None:
                 cache.drop(entry, kept)
             raise toolchain.broken(compiler, error) from error
+
+    def _beside(
+        self, compiler: toolchain.Compiler, key: str, told: tuple[str, str, str], windows: bool
+    ) -> beside.Beside | None:
+        """The kernel of which there is a draft, compiled beside this process into the cache; None
+        without one."""
+        source = told[0]
+        if cache.directory() is None:
+            return None
+        if loader.is_parallel(source):
+            imported("finch_backend_c.threads").begin()
+        full = evolve(self, drafts=False)
+        flags, _ = full._chosen(compiler, source, windows)
+        entry = full._entry(compiler, key, False)
+        made: beside.Beside = imported("finch_backend_c.beside").Beside(
+            compiler, flags, source, lambda library: cache.store(entry, library, *told)
+        )
+        return made
 
     def load(self, key: str, params: int) -> loader.CKernel | None:
         """The kernel that an earlier process compiled with this key, by the same compiler and
@@ -179,23 +202,31 @@ class CBackend:
     def _build(self, compiler: toolchain.Compiler, source: str, windows: bool) -> bytes:
         """Compile the library with all optional flags that the compiler accepts, and that suit a
         kernel that reads ``windows`` or does not."""
-        known = self._taken(compiler)
-        optional = cache.recall(known)
-        first = self._fitting(toolchain.OPTIONAL_FLAGS if optional is None else optional)
-        sparing = _SPARING if len(source) > LARGE else _DRAFTS if self.drafts else ()
-        extra = (*sparing, *self._extra())
-        flags = (*toolchain.BASE_FLAGS, *toolchain.suitable(first, windows), *extra)
+        flags, known = self._chosen(compiler, source, windows)
         outcome = toolchain.run(compiler, flags, source)
-        if outcome.library is None and optional is None:
+        if outcome.library is None and not known:
             taken = toolchain.accepted(compiler)
             if taken != toolchain.OPTIONAL_FLAGS:
-                cache.remember(known, taken)
-                suitable = toolchain.suitable(self._fitting(taken), windows)
-                flags = (*toolchain.BASE_FLAGS, *suitable, *extra)
+                cache.remember(self._taken(compiler), taken)
+                flags = self._suitable(taken, source, windows)
                 outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None:
             raise toolchain.refused(compiler, flags, outcome.said)
         return outcome.library
+
+    def _chosen(
+        self, compiler: toolchain.Compiler, source: str, windows: bool
+    ) -> tuple[tuple[str, ...], bool]:
+        """The flags for a kernel, and whether ``compiler`` is known to accept the optional ones of
+        them."""
+        optional = cache.recall(self._taken(compiler))
+        taken = toolchain.OPTIONAL_FLAGS if optional is None else optional
+        return self._suitable(taken, source, windows), optional is not None
+
+    def _suitable(self, optional: Sequence[str], source: str, windows: bool) -> tuple[str, ...]:
+        sparing = _SPARING if len(source) > LARGE else _DRAFTS if self.drafts else ()
+        suitable = toolchain.suitable(self._fitting(optional), windows)
+        return (*toolchain.BASE_FLAGS, *suitable, *sparing, *self._extra())
 
 
 def _begin_interrupts() -> None:

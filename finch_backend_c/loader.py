@@ -38,6 +38,10 @@ def ffi() -> Any:
     return cffi.FFI()
 
 
+def _none() -> None:
+    return None
+
+
 @define(eq=False)
 class CKernel:
     """A compiled kernel.
@@ -53,6 +57,8 @@ class CKernel:
     notes: str = ""
     _library: Any = None
     _signature: str = ""
+    optimised: Callable[[], Any] = _none
+    """Begins to compile the kernel of a draft (see ``interface.abi``)."""
 
     def __call__(self, control: int, *args: Any) -> int:
         return int(self.function(control, *args))

@@ -196,12 +196,18 @@ def scratch(place: str | None = None) -> Iterator[str]:
 
     ``tempfile.TemporaryDirectory`` would also remove it when a forked child process ends.
     """
-    folder = os.path.join(place or places()[0], f"finch-{os.urandom(8).hex()}")
-    os.mkdir(folder, 0o700)
+    folder = _folder(place)
     try:
         yield folder
     finally:
         _remove(folder)
+
+
+def _folder(place: str | None = None) -> str:
+    """A new folder for temporary files."""
+    folder = os.path.join(place or places()[0], f"finch-{os.urandom(8).hex()}")
+    os.mkdir(folder, 0o700)
+    return folder
 
 
 def _remove(folder: str) -> None:
@@ -238,34 +244,71 @@ class Outcome:
     said: str
 
 
-def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
-    """Compile ``source`` in a temporary directory."""
-    subprocess = imported("subprocess")
-    with scratch() as folder:
-        with open(os.path.join(folder, "kernel.c"), "w", encoding="utf-8") as file:
-            file.write(source)
-        command = [*compiler.command, *flags, "kernel.c", "-o", "kernel.so"]
-        command += ["-lm"] * (OWN_LIBRARIES not in flags or _calls_math(source))
-        command += ["-lgcc"] * (OWN_LIBRARIES in flags)
+class Running:
+    """The compiler at work on ``source``, in a process and a temporary folder of its own.
+
+    Raises ``OSError`` where it cannot be started.
+    """
+
+    def __init__(self, compiler: Compiler, flags: tuple[str, ...], source: str) -> None:
+        subprocess = imported("subprocess")
+        self._folder = _folder()
         try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=_TIMEOUT,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return Outcome(None, str(error))
-        library = os.path.join(folder, "kernel.so")
-        if done.returncode != 0 or not os.path.isfile(library):
-            return Outcome(None, done.stdout.strip() or f"exit status {done.returncode}")
-        with open(library, "rb") as made:
-            return Outcome(made.read(), done.stdout)
+            with open(self._path("kernel.c"), "w", encoding="utf-8") as file:
+                file.write(source)
+            command = [*compiler.command, *flags, "kernel.c", "-o", "kernel.so"]
+            command += ["-lm"] * (OWN_LIBRARIES not in flags or _calls_math(source))
+            command += ["-lgcc"] * (OWN_LIBRARIES in flags)
+            with open(self._path("said"), "wb") as said:
+                self._process = subprocess.Popen(
+                    command,
+                    cwd=self._folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=subprocess.STDOUT,
+                )
+        except BaseException:
+            _remove(self._folder)
+            raise
+
+    def has_ended(self) -> bool:
+        """Whether the compiler has ended."""
+        return self._process.poll() is not None
+
+    def forget(self) -> None:
+        """In a child process, whose parent waits for the compiler."""
+        self._process.returncode = 0
+
+    def outcome(self) -> Outcome:
+        """What it made, once it has ended; the folder is removed. It is stopped after
+        ``_TIMEOUT`` seconds, and by an exception of a signal's handler."""
+        try:
+            try:
+                status = self._process.wait(_TIMEOUT)
+            except imported("subprocess").TimeoutExpired as error:
+                return Outcome(None, str(error))
+            with open(self._path("said"), encoding="utf-8", errors="replace") as file:
+                said = file.read()
+            if status != 0 or not os.path.isfile(self._path("kernel.so")):
+                return Outcome(None, said.strip() or f"exit status {status}")
+            with open(self._path("kernel.so"), "rb") as made:
+                return Outcome(made.read(), said)
+        finally:
+            if not self.has_ended():
+                self._process.kill()
+                self._process.wait()
+            _remove(self._folder)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+
+def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
+    """Compile ``source``."""
+    try:
+        return Running(compiler, flags, source).outcome()
+    except OSError as error:
+        return Outcome(None, str(error))
 
 
 def _calls_math(source: str) -> bool:

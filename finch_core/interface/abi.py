@@ -72,21 +72,37 @@ class CompiledKernel(Protocol):
         """
 
 
+class Compilation(Protocol):
+    """A kernel that is compiled beside its caller. Once it has ended, ``Backend.load`` finds the
+    kernel; where it does not, the compiler has failed."""
+
+    def has_ended(self) -> bool:
+        """Whether there is nothing to wait for."""
+
+    def wait(self) -> None:
+        """Return when it has ended, or give up what was not begun."""
+
+
+def _no_other() -> None:
+    """A kernel that is not compiled again."""
+
+
 class CompleteKernel:
     """A compiled kernel with every member that the core uses; the optional ones have defaults.
 
     A backend may omit: ``is_draft``, whether the backend can compile the kernel with more
-    optimisation (False); ``notes``, ``Kernel.notes`` of the compiled kernel, stored on disk
-    with it (None); ``guard()``, the word of the calling thread's control blocks by which
-    signals reach it (0); ``pool()``, the word by which it reaches the threads on which its parallel
-    loops run (0); ``interruption()``, the exception for the status ``INTERRUPTED``;
-    ``function``, the fastest callable that runs it (itself); ``bound(args, places)``, itself bound
-    to its arguments, the control block's address first: a callable without arguments that runs it
-    and gives the status. Nothing runs, and the status is ``CHANGED - k``, where the word of memory
-    at the address ``places[k]``, the first such, is not what it was after the last run (before the
-    first: when the kernel was bound); and ``ELSEWHERE`` in a thread other than the one that bound
-    it. If the callable has ``words``, its arguments in a mutable sequence, the addresses among them
-    may be replaced between runs.
+    optimisation (False); ``optimised()``, which begins to compile a draft with more optimisation
+    beside its caller, and gives a ``Compilation``, or None where it cannot; ``notes``,
+    ``Kernel.notes`` of the compiled kernel, stored on disk with it (None); ``guard()``, the word of
+    the calling thread's control blocks by which signals reach it (0); ``pool()``, the word by which
+    it reaches the threads on which its parallel loops run (0); ``interruption()``, the exception
+    for the status ``INTERRUPTED``; ``function``, the fastest callable that runs it (itself);
+    ``bound(args, places)``, itself bound to its arguments, the control block's address first: a
+    callable without arguments that runs it and gives the status. Nothing runs, and the status is
+    ``CHANGED - k``, where the word of memory at the address ``places[k]``, the first such, is not
+    what it was after the last run (before the first: when the kernel was bound); and ``ELSEWHERE``
+    in a thread other than the one that bound it. If the callable has ``words``, its arguments in a
+    mutable sequence, the addresses among them may be replaced between runs.
     """
 
     __slots__ = (
@@ -97,6 +113,7 @@ class CompleteKernel:
         "interruption",
         "is_draft",
         "notes",
+        "optimised",
         "owner",
         "pool",
         "source",
@@ -115,6 +132,7 @@ class CompleteKernel:
         self.function: Callable[..., int] = getattr(made, "function", made)
         self.is_draft: bool = getattr(made, "is_draft", False)
         self.notes: str | None = getattr(made, "notes", None)
+        self.optimised: Callable[[], Compilation | None] = getattr(made, "optimised", _no_other)
         self.guard: Callable[[], int] = getattr(made, "guard", int)
         self.pool: Callable[[], int] = getattr(made, "pool", int)
         self.bound: Callable[[Sequence[Any], Sequence[int]], Callable[[], int]] = getattr(

@@ -157,16 +157,12 @@ def _is_supported(dtype: np.dtype[Any]) -> bool:
     return is_storable(dtype) or is_tuple(dtype)
 
 
-SMALL_NUMBER = 1 << 12
-"""Integers are small up to this: loops may be nested over them, with no data."""
-
-
 def are_small(values: Iterable[Any], small: Small) -> bool:
     """Whether all arguments are numbers and tensors so small that a draft will do."""
     room = small.bytes
     for value in values:
         if value.__class__ is Number:
-            if value.kind in "iu" and abs(int(value.value)) > SMALL_NUMBER:
+            if value.kind in "iu" and abs(int(value.value)) > small.integer:
                 return False
             continue
         while not isinstance(value, TensorStorage):

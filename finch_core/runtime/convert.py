@@ -32,7 +32,7 @@ from finch_core.runtime.lists import (
     fields_from_array,
     is_dense,
 )
-from finch_core.runtime.options import ALONG_DATA, Options
+from finch_core.runtime.options import LINEAR, Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
 from finch_core.runtime.tensor_records import MOST_FORMATS
@@ -140,7 +140,7 @@ def cached_kernel(program: Program, options: Options) -> Any:
 @cache
 def kernel_of(function: Any) -> Any:
     """The kernel of a function of this package."""
-    return Kernel(function, Options(small=ALONG_DATA))
+    return Kernel(function, LINEAR)
 
 
 def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
@@ -228,7 +228,7 @@ def _copying_kernel(out: Tensor, source: Any) -> Any:
         )
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
-    return cached_kernel(program, Options(small=ALONG_DATA))
+    return cached_kernel(program, LINEAR)
 
 
 def _wider(out: Tensor, dtype: np.dtype[Any]) -> str:
@@ -458,7 +458,7 @@ def structure(source: Any) -> np.ndarray[Any, Any]:
 def set_stored(tensor: Tensor, value: Any) -> None:
     """Set all that a tensor stores to ``value``, in place."""
     program = _where_stored(("out",), tensor.ndim, Literal(value, tensor.dtype))
-    cached_kernel(program, Options(small=ALONG_DATA))(tensor)
+    cached_kernel(program, LINEAR)(tensor)
 
 
 def _where_stored(params: tuple[str, ...], ndim: int, value: Expr) -> Program:

@@ -43,12 +43,13 @@ from finch_core.ir.program import Program, written
 from finch_core.locks import Lock, imported
 from finch_core.records import evolve
 from finch_core.runtime import backends
-from finch_core.runtime.arguments import TAKEN, Number, are_small, as_argument
+from finch_core.runtime.arguments import TAKEN, Number, as_argument
 from finch_core.runtime.call_interface import ordered
+from finch_core.runtime.drafts import may_be_draft
 from finch_core.runtime.local_formats import with_formats
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
-from finch_core.runtime.specialization import Call, Specialization, drafts
+from finch_core.runtime.specialization import Call, Specialization
 from finch_core.runtime.statistics import Statistics
 from finch_core.runtime.tensor import Tensor
 
@@ -278,7 +279,7 @@ class Kernel(Generic[P, R]):
         signatures = tuple([value.signature for value in values])
         specialized = quick.get(signatures)
         if specialized is None:
-            draft = drafts() and are_small(values, self._options.small)
+            draft = may_be_draft(values, self._options)
             specialized = self._specialization(signatures, draft)
         if self.program.free:
             return specialized.run(values, given)

@@ -143,7 +143,10 @@ class Lowered:
             backend = self.backend
             if draft:
                 backend = backend.draft()
+            cached, is_first = self.cached, self._compiled is None
             self._compiled = self._load(backend) or self._build(backend)
+            if not is_first:
+                self.cached = cached  # it says where the draft was found
             self._made("source", self._compiled)
             hub().kernel_built(self.program.name, dict(self.seconds), self.cached)
         return self._compiled

@@ -3,7 +3,6 @@ called."""
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections import deque
@@ -38,8 +37,9 @@ from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.program import swapped, written
 from finch_core.locks import Lock
-from finch_core.runtime.arguments import TAKEN, Number, are_small, as_tensor, is_writeable
+from finch_core.runtime.arguments import TAKEN, Number, as_tensor, is_writeable
 from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan
+from finch_core.runtime.drafts import Draft
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
 from finch_core.runtime.pipeline import Lowered
@@ -48,17 +48,6 @@ from finch_core.runtime.writers import Growing, grows, one_at_a_time
 
 MOST_CALLS = 64
 """The most calls whose arguments a kernel remembers as checked."""
-
-DRAFT_SECONDS, DRAFT_CALLS = 0.05, 1000
-"""A draft that has run this long is recompiled at full optimisation, which takes about as long: so
-at most half of the time is lost, whichever would have been better. One with more calls is, too: a
-draft is called in a slower way."""
-
-
-def drafts() -> bool:
-    """Whether drafts are compiled: unless ``FINCH_DRAFTS`` is 0."""
-    return os.environ.get("FINCH_DRAFTS", "1") not in ("", "0")
-
 
 Caller = Callable[..., Any]
 Values = Sequence[Any]
@@ -75,8 +64,8 @@ class Specialization:
     """A kernel for one tuple of signatures: compiled, and how to call it.
 
     A ``draft`` is less optimised and compiles sooner. It runs on small data only, on one thread; on
-    larger data, after ``DRAFT_SECONDS`` of calls, or more than ``DRAFT_CALLS``, the kernel is
-    recompiled at full optimisation.
+    larger data, or when it has run for long (``drafts.Draft``), the kernel is recompiled at full
+    optimisation: beside the calls, where the backend can.
     """
 
     def __init__(
@@ -84,10 +73,10 @@ class Specialization:
     ) -> None:
         self.lowered = lowered
         self._make = make
-        self.calls, self._drafted_for = 0, 0.0
+        self.calls = 0
         program = lowered.program
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
-        self._is_draft = lowered.is_draft
+        self._draft = Draft(self._compiled, lowered.options) if lowered.is_draft else None
         self._local_formats = record_formats(program, lowered.signatures)
         self.has_locals = bool(self._local_formats)
         self._pool: list[Workspace] = []
@@ -117,7 +106,7 @@ class Specialization:
         self.keeps_locals = self.has_locals and Result.TENSOR not in own
         self.is_given = not own
         self._single = program.single
-        self._set_caller()
+        self._set_caller(self._draft)
 
     def run(
         self,
@@ -134,7 +123,7 @@ class Specialization:
         being written by another call, ``FormatError`` for an integer beyond 64 bits, and whatever
         the kernel fails with.
         """
-        if self._is_draft and not are_small(values, self.lowered.options.small):
+        if (draft := self._draft) is not None and not draft.will_do(values):
             self.finish()
         call, repeatable = self.call_alone, self._is_repeatable
         blank = blank_places(values) if repeatable else ()
@@ -149,7 +138,7 @@ class Specialization:
         if memory not in self._checked:
             self.check_memory(values)
             self._checked.append(memory)
-        elif calls is not None and repeatable and (self._simple or not self._is_draft):
+        elif calls is not None and repeatable and (self._simple or self._draft is None):
             self._enter(calls, values, given, call)
         if self._simple:
             words = [value.address for value in values]
@@ -169,7 +158,7 @@ class Specialization:
         signatures, of which those that are written were made for this call: they share no memory
         with others. Raises ``FormatError`` for an integer beyond 64 bits, and whatever the kernel
         fails with."""
-        if self._is_draft and not are_small(values, self.lowered.options.small):
+        if (draft := self._draft) is not None and not draft.will_do(values):
             self.finish()
         if self._simple:
             words = [value.address for value in values]
@@ -194,11 +183,11 @@ class Specialization:
     @property
     def is_draft(self) -> bool:
         """Whether the kernel will be compiled again."""
-        return self._is_draft
+        return self._draft is not None
 
     def suits(self, length: int, nbytes: int) -> bool:
         """Whether this is no draft, or will do for arrays of this length and so many bytes."""
-        if not self._is_draft:
+        if self._draft is None:
             return True
         small = self.lowered.options.small
         return length <= small.extent and 4 * nbytes <= small.bytes
@@ -213,14 +202,15 @@ class Specialization:
         draft. Where that cannot be compiled, the draft stays for good, with a warning."""
         failure: Exception | None = None
         with self._lock:
-            if self._is_draft:
+            if self._draft is not None:
+                self._draft.wait()
                 try:
                     self._compiled = self.lowered.compile()
                 except (BackendError, OSError) as error:
                     failure = error
-                self._is_draft = False
                 self._threads = threading.local()  # the kernel may have more threads
-                self._set_caller()
+                self._set_caller(None)
+                self._draft = None
                 self._entered.clear()
         if failure is not None:
             name = self.lowered.program.name
@@ -230,24 +220,28 @@ class Specialization:
                 stacklevel=2,
             )
 
-    def _set_caller(self) -> None:
+    def _set_caller(self, draft: Draft | None) -> None:
         """``call`` runs the kernel, ``call_alone`` while no other call writes the same outputs."""
-        self.call = self.call_alone = self._caller()
+        call = self._caller()
+        self.call = self.call_alone = call if draft is None else self._drafted(call, draft)
         if self.growing:
             self.call_alone = one_at_a_time(self.call, self.growing)
 
-    def _drafted(self, call: Caller) -> Caller:
-        """``call`` while this is a draft. The call that takes it too far replaces it: this may be
-        the last in this process, and the next finds the optimised kernel on disk."""
+    def _drafted(self, call: Caller, draft: Draft) -> Caller:
+        """``call`` while this is the draft ``draft``. From the call that takes it too far on, the
+        optimised kernel is compiled: this may be the last call in this process, and the next finds
+        the kernel on disk."""
 
         def drafted(words: Values, given: Values, values: Values | None = None) -> Any:
-            if not self._is_draft:
+            if draft.is_over():
+                self.finish()
+            if self._draft is None:
                 return self.call(words, given, values)
             start = perf_counter()
             found = call(words, given, values)
-            self._drafted_for += perf_counter() - start
-            long = self._drafted_for > DRAFT_SECONDS or self.calls > DRAFT_CALLS
-            if long and (self.calls > 1 or self.lowered.cached):  # not twice in one call
+            draft.seconds += perf_counter() - start
+            replaced = not draft.is_long(self.calls) or draft.begin()
+            if not replaced and (self.calls > 1 or self.lowered.cached):  # not twice in one call
                 self.finish()
             return found
 
@@ -314,7 +308,7 @@ class Specialization:
                 pool.append(workspace)
             return found
 
-        return self._drafted(call) if self._is_draft else call
+        return call
 
     def _given_result(self) -> int | None:
         """The place of the argument that is the one result; None if another value is."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
-from finch_core.runtime.specialization import DRAFT_CALLS
+from finch_core.runtime.drafts import DRAFT_CALLS
 
 NUMBERS = (2, 2.5, True, np.int8(3), np.float32(1.5), 1j, np.uint64(2**63))
 

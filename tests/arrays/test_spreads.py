@@ -11,7 +11,7 @@ from array_support import MATRICES, data, fa, tensor
 import finch_array.reductions
 from finch_array.spreads import _calls, spread
 from finch_core.interface.plugins import hub
-from finch_core.runtime.specialization import DRAFT_CALLS
+from finch_core.runtime.drafts import DRAFT_CALLS
 
 AXES = (None, 0, 1, (0, 1), ())
 DTYPES = ("f8", "f4", "f2", "i1", "u8", "?", "c16")
