@@ -10,7 +10,14 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.functions import dtype_of
-from finch_array.indexing import _plain, getitem, positions, true_places
+from finch_array.indexing import (
+    _plain,
+    getitem,
+    positions,
+    result_dimensions,
+    sought_places,
+    true_places,
+)
 from finch_array.indices import (
     Parts,
     is_mask,
@@ -146,6 +153,7 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     large = math.prod(shape) > LARGE and has_structure(array)  # else coordinates take less time
     apart = parts is None and (
         (hasattr(index, "signature") and has_structure(index))
+        or _is_true_elsewhere(array_of(index))
         or not are_few(("masked", array.signature), entries(array))
     )
     if large or apart:
@@ -153,6 +161,10 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         if found is not None:
             replace(array, found)
             return
+    scattered = None if parts is None else _scattered(array, parts, value)
+    if scattered is not None:
+        replace(array, scattered)
+        return
     if not are_few(("assigned", array.signature), entries(array)):
         found = _merged(array, index, parts, value)
         if found is not None:
@@ -320,6 +332,59 @@ def _few(
     for k, c in zip(sliced, given, strict=True):
         added[k] = spans[k].start + spans[k].step * np.asarray(c, np.intp)[there]
     return spans, added, found[there]
+
+
+def _is_true_elsewhere(mask: Any) -> bool:
+    """Whether a mask is true where it stores nothing: then its places are not listed."""
+    return not is_dense(mask) and bool(mask.fill_value)
+
+
+def _scattered(array: Tensor, parts: Parts, value: Any) -> Any:
+    """The array with a sparse ``value`` of the same fill, or with the fill, at integer arrays: by
+    what both store. None for other indices and values."""
+    fill = array.fill_value
+    arrays, dimensions = result_dimensions(parts.widths)
+    if not any(x.__class__ is np.ndarray for x in parts.items):
+        return None
+    if isinstance(value, NUMBERS):
+        if not alike(array.dtype.type(value), fill):
+            return None
+    elif is_dense(value) or not alike(array.dtype.type(value.fill_value), fill):
+        return None
+    shape = array.shape
+    joint, sought = sought_places([parts.items[k] for k in arrays])
+    sizes = tuple([shape[k] for k in arrays])
+    keys = keys_of(sizes, sought)
+    _, coords, values = coordinates(array)
+    kept = ~np.isin(keys_of(sizes, [coords[k] for k in arrays]), keys)
+    slices = {k: range(*x.indices(shape[k])) for k, x in enumerate(parts.items) if k not in arrays}
+    kept |= ~_inside(len(values), [coords[k] for k in slices], list(slices.values()))
+    whole, found = [c[kept] for c in coords], values[kept]
+    if not isinstance(value, NUMBERS):
+        full: list[int] = []
+        for item in dimensions:
+            full += joint if item == "joint" else [1 if item is None else len(slices[item])]
+        _, given, new = coordinates(_spread(settled(value), tuple(full)))
+        there = differs(new, fill)
+        place = np.zeros(len(new), np.intp)
+        added: dict[int, Any] = {}
+        at = 0
+        for item in dimensions:
+            if item == "joint":
+                for n in joint:
+                    place = place * n + given[at]
+                    at += 1
+                continue
+            if item is not None:
+                added[item] = slices[item].start + slices[item].step * given[at].astype(np.intp)
+            at += 1
+        last = np.zeros(len(keys), bool)  # of equal places the last counts
+        last[len(keys) - 1 - np.unique(keys[::-1], return_index=True)[1]] = True
+        there &= last[place]
+        added |= {k: s[place] for k, s in zip(arrays, sought, strict=True)}
+        whole = [np.concatenate([c, added[k][there]]) for k, c in enumerate(whole)]
+        found = np.concatenate([found, new[there].astype(array.dtype)])
+    return sorted_tensor(shape, whole, found, fill, of=(array,))
 
 
 def _inside(count: int, coords: Any, spans: list[Any]) -> Any:

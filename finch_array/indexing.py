@@ -299,7 +299,7 @@ def _elements(array: Any, parts: Parts) -> Any:
     """A list of single elements: each is looked up in a level where the array stores many."""
     if _are_few(array):
         return _chosen(array, parts)
-    shape, sought = _sought(parts.items)
+    shape, sought = sought_places(parts.items)
     found = taking.listed_elements(array, sought)
     if len(shape) == 1:
         return found
@@ -335,8 +335,8 @@ def _chosen(array: Any, parts: Parts) -> Any:
     slices = tuple([x if x.__class__ is slice else _WHOLE for x in parts.items])
     cut = array if all(x == _WHOLE for x in slices) else getitem(array, slices)
     shape, coords, values = coordinates(cut)
-    arrays, dimensions = _result_dimensions(parts.widths)
-    joint, sought = _sought([parts.items[k] for k in arrays])
+    arrays, dimensions = result_dimensions(parts.widths)
+    joint, sought = sought_places([parts.items[k] for k in arrays])
     sizes = tuple([shape[k] for k in arrays])
     own, keys = keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought)
     leading = cut.__class__ is Tensor and arrays[-1] == len(arrays) - 1  # so that these are sorted
@@ -357,7 +357,7 @@ def _chosen(array: Any, parts: Parts) -> Any:
     )  # fmt: skip
 
 
-def _sought(items: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
+def sought_places(items: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
     """The shape to which integers and arrays of them broadcast, and each of them so, flattened."""
     shapes = [np.shape(x) for x in items]
     if len(set(shapes)) == 1:  # one of them is an array
@@ -367,7 +367,7 @@ def _sought(items: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
 
 
 @lru_cache(maxsize=1024)
-def _result_dimensions(widths: tuple[int | None, ...]) -> tuple[list[int], list[Any]]:
+def result_dimensions(widths: tuple[int | None, ...]) -> tuple[list[int], list[Any]]:
     """The dimensions that an index with integer arrays, of these widths (see ``Parts``), does not
     slice; and the dimensions of its result, in NumPy's order: the numbers of those that are sliced,
     None for new ones, and once ``"joint"`` for all of the arrays."""
@@ -392,7 +392,7 @@ def _result_dimensions(widths: tuple[int | None, ...]) -> tuple[list[int], list[
 def positions(parts: Parts, shape: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
     """For each dimension, the indices of the elements that an index chooses, as arrays of the shape
     of its result, and that shape."""
-    arrays, dimensions = _result_dimensions(parts.widths)
+    arrays, dimensions = result_dimensions(parts.widths)
     joint = np.broadcast_shapes(*(np.shape(parts.items[k]) for k in arrays))
     values = {k: np.broadcast_to(parts.items[k], joint) for k in arrays}
     places = dict.fromkeys(arrays, 0)

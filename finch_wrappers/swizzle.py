@@ -81,8 +81,8 @@ class SwizzleTensor(Signed, ArrayMethods):
     def memory(self) -> Any:
         return self.tensor.memory
 
-    def adopt_moved(self, kernel: Any) -> None:
-        self.tensor.adopt_moved(kernel)
+    def adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+        self.tensor.adopt_moved(kernel, keep)
 
     def fill(self, shape: tuple[int, ...]) -> None:
         """Set the shape of this view, and every element to the fill value (see ``Tensor.fill``)."""

@@ -11,6 +11,7 @@ import contextvars
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from finch_core.errors import FinchError, KernelSyntaxError, Span
@@ -48,10 +49,15 @@ def roomy(name: str, work: Callable[[], T]) -> T:
         raise _too_deep(name, "too deeply for the memory that a stack may have") from None
 
 
+class _Abandoned(SystemExit):
+    """The waiting thread has been interrupted. Python ends a thread by it without a word."""
+
+
 def on_a_thread(work: Callable[[], T]) -> T:
-    """``work()`` on a thread with a larger stack."""
+    """``work()`` on a thread with a larger stack. What a signal's handler raises ends it."""
     found: list[Any] = []
     context = contextvars.copy_context()
+    done = threading.Event()  # Python 3.11 takes a thread for ended whose join is interrupted
 
     def run() -> None:
         _deep.here = True
@@ -59,17 +65,23 @@ def on_a_thread(work: Callable[[], T]) -> T:
             found.append((context.run(work), None))
         except BaseException as error:  # it is raised in the waiting thread
             found.append((None, error))
+        finally:
+            done.set()
 
     with _lock:
         limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK)
+        thread = threading.Thread(target=run, name="finch-deep", daemon=True)
         try:
-            thread = threading.Thread(target=run, name="finch-deep", daemon=True)
             sys.setrecursionlimit(max(limit, _FRAMES))
             thread.start()
             threading.stack_size(size)
-            thread.join()
-        except RuntimeError as error:  # no memory for such a stack
-            raise RecursionError(str(error)) from None
+            done.wait()
+        except BaseException as error:
+            if thread.ident is not None:
+                _abandon(thread.ident, done)
+            elif isinstance(error, RuntimeError):  # no memory for such a stack
+                raise RecursionError(str(error)) from None
+            raise
         finally:
             threading.stack_size(size)
             sys.setrecursionlimit(limit)
@@ -78,6 +90,17 @@ def on_a_thread(work: Callable[[], T]) -> T:
         raise raised
     value: T = result
     return value
+
+
+def _abandon(thread: int, done: threading.Event) -> None:
+    """End a thread, and wait for that: the recursion limit is that of all threads, and one that is
+    deeper than the limit when this falls ends the process."""
+    import ctypes  # nobody else needs it
+
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Abandoned))
+    while not done.is_set() and thread in sys._current_frames():
+        with suppress(BaseException):  # of a further signal
+            done.wait(0.1)
 
 
 def is_deep() -> bool:
