@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from finch_array import top_elements
 from finch_array.leaves import differs, same
 from finch_array.manipulation import unraveled
 from finch_array.run import as_seen, coordinates, sorted_tensor
 from finch_array.sorted_coordinates import FEW, order_of
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.worth import are_few
 
 
 @frozen(eq=False)
@@ -120,6 +122,8 @@ def first_extreme(array: Any, greatest: bool) -> int:
 def top_of_fibers(own: Fibers, k: int, greatest: bool) -> tuple[Any, Any]:
     """The ``k`` greatest or least elements of each fiber, in order, and their indices: of equal
     ones the first. They are among what is stored and the first ``k`` elements that are not."""
+    if k <= top_elements.MOST and not are_few(("top", own.values.dtype), len(own.values)):
+        return top_elements.inserted(own, k, greatest)
     *outer, length = own.shape
     count = math.prod(outer)
     rows, first = np.arange(count)[:, None], np.arange(k)

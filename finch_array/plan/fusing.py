@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,18 @@ class Fused:
         self._known: dict[Any, tuple[Any, ...]] = {}
         self._outside: Outside | None = None
         self._written: dict[int, Any] = {}
+
+    def __get__(self, instance: Any, owner: Any = None) -> Fused:
+        """The fused method of an object, which has its plans: they live as long as it does."""
+        if instance is None:
+            return self
+        own = getattr(instance, "__dict__", {})  # without one, each call is planned
+        name = f"_fused_{self.function.__name__}"
+        known: Fused | None = own.get(name)
+        of = getattr(getattr(known, "function", None), "__self__", None)
+        if known is None or of is not instance:  # it is that of what this is a copy of
+            known = own[name] = Fused(MethodType(self.function, instance))
+        return known
 
     def __copy__(self) -> Fused:
         return self

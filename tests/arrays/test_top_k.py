@@ -9,14 +9,20 @@ import pytest
 
 import finch_array as fa
 from finch_array import searching
+from finch_core.runtime import worth
 from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList
 
 LEVELS = (SparseList, Dense, SparseByteMap, SparseHash)
 
 
-@pytest.fixture(autouse=True, params=[-1, 64], ids=["by fibers", "dense where small"])
-def spare(request, monkeypatch):
-    monkeypatch.setattr(searching, "SPARE", request.param)
+WAYS = {"by fibers": (-1, worth.WORTH), "by insertion": (-1, -1), "dense where small": (64, 0)}
+
+
+@pytest.fixture(autouse=True, params=WAYS)
+def way(request, monkeypatch):
+    spare, least = WAYS[request.param]
+    monkeypatch.setattr(searching, "SPARE", spare)
+    monkeypatch.setattr(worth, "WORTH", least)
 
 
 @pytest.mark.sampled(0.5)
