@@ -4,6 +4,7 @@ merged with those that are assigned, and the array is built again in its format.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from finch_array.indexing import (
     getitem,
     positions,
     result_dimensions,
-    sought_places,
     true_places,
 )
 from finch_array.indices import (
@@ -40,6 +40,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import alike
 from finch_core.ir.program import Stored
+from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
 
@@ -352,39 +353,71 @@ def _scattered(array: Tensor, parts: Parts, value: Any) -> Any:
     elif is_dense(value) or not alike(array.dtype.type(value.fill_value), fill):
         return None
     shape = array.shape
-    joint, sought = sought_places([parts.items[k] for k in arrays])
-    sizes = tuple([shape[k] for k in arrays])
-    keys = keys_of(sizes, sought)
-    _, coords, values = coordinates(array)
-    kept = ~np.isin(keys_of(sizes, [coords[k] for k in arrays]), keys)
+    joint = np.broadcast_shapes(*(np.shape(parts.items[k]) for k in arrays))
+    groups = _groups({k: parts.items[k] for k in arrays}, joint)
     slices = {k: range(*x.indices(shape[k])) for k, x in enumerate(parts.items) if k not in arrays}
-    kept |= ~_inside(len(values), [coords[k] for k in slices], list(slices.values()))
-    whole, found = [c[kept] for c in coords], values[kept]
+    _, coords, values = coordinates(array)
+    inside = _inside(len(values), [coords[k] for k in slices], list(slices.values()))
+    for group in groups:
+        inside &= np.isin(group.keys(shape, coords), group.keys(shape, group.sought))
+    whole, found = [c[~inside] for c in coords], values[~inside]
     if not isinstance(value, NUMBERS):
         full: list[int] = []
+        along: dict[int, int] = {}
+        first = 0
         for item in dimensions:
+            if item == "joint":
+                first = len(full)
+            elif item is not None:
+                along[item] = len(full)
             full += joint if item == "joint" else [1 if item is None else len(slices[item])]
         _, given, new = coordinates(_spread(settled(value), tuple(full)))
         there = differs(new, fill)
-        place = np.zeros(len(new), np.intp)
-        added: dict[int, Any] = {}
-        at = 0
-        for item in dimensions:
-            if item == "joint":
-                for n in joint:
-                    place = place * n + given[at]
-                    at += 1
-                continue
-            if item is not None:
-                added[item] = slices[item].start + slices[item].step * given[at].astype(np.intp)
-            at += 1
-        last = np.zeros(len(keys), bool)  # of equal places the last counts
-        last[len(keys) - 1 - np.unique(keys[::-1], return_index=True)[1]] = True
-        there &= last[place]
-        added |= {k: s[place] for k, s in zip(arrays, sought, strict=True)}
+        added = {k: s.start + s.step * given[along[k]].astype(np.intp) for k, s in slices.items()}
+        for group in groups:
+            place = np.zeros(len(new), np.intp)
+            for axis in group.axes:
+                place = place * joint[axis] + given[first + axis]
+            there &= group.last(shape)[place]
+            added |= {k: sought[place] for k, sought in group.sought.items()}
         whole = [np.concatenate([c, added[k][there]]) for k, c in enumerate(whole)]
         found = np.concatenate([found, new[there].astype(array.dtype)])
     return sorted_tensor(shape, whole, found, fill, of=(array,))
+
+
+@frozen(eq=False)
+class _Group:
+    """Dimensions whose indices are chosen together: by arrays along some axes of those to which all
+    broadcast. ``sought`` are their indices by dimension, one of each for a place."""
+
+    axes: tuple[int, ...]
+    sought: dict[int, Any]
+
+    def keys(self, shape: Sequence[int], indices: Any) -> Any:
+        """A number for each tuple of indices of the dimensions."""
+        own = list(self.sought)
+        return keys_of(tuple([shape[k] for k in own]), [indices[k] for k in own])
+
+    def last(self, shape: Sequence[int]) -> Any:
+        """Which places are the last of those that are equal: what is assigned there counts."""
+        keys = self.keys(shape, self.sought)
+        found = np.zeros(len(keys), bool)
+        found[len(keys) - 1 - np.unique(keys[::-1], return_index=True)[1]] = True
+        return found
+
+
+def _groups(items: dict[int, Any], joint: tuple[int, ...]) -> list[_Group]:
+    """The dimensions in groups: each alone where all arrays run along axes of their own, as those
+    of ``np.ix_`` do."""
+    axes: dict[int, tuple[int, ...]] = {}
+    for k, x in items.items():
+        own = np.shape(x)
+        axes[k] = tuple([len(joint) - len(own) + a for a, n in enumerate(own) if n != 1])
+    every = [axis for own in axes.values() for axis in own]
+    if len(set(every)) == len(every) and all(len(own) < 2 for own in axes.values()):
+        return [_Group(axes[k], {k: np.reshape(x, -1)}) for k, x in items.items()]
+    sought = {k: np.broadcast_to(x, joint).reshape(-1) for k, x in items.items()}
+    return [_Group(tuple(range(len(joint))), sought)]
 
 
 def _inside(count: int, coords: Any, spans: list[Any]) -> Any:

@@ -376,7 +376,9 @@ def from_coo(
     coords: Any, values: Any, shape: Any, *, fill_value: Any = 0, format: Format | None = None
 ) -> Tensor:
     """An array from coordinates, one array of integers for each dimension (or the rows of one), and
-    as many values; the values of equal coordinates are added.
+    as many values, or one value for all; the values of equal coordinates are added. Without a
+    ``format`` only rows that store something take memory: with ``format=Dense(SparseList(...))``,
+    rows of which most do are multiplied sooner.
 
     Raises ``TypeError`` for coordinates that are no integers, ``DimensionMismatch`` for arrays of
     different lengths or not one for each dimension, and ``FormatError`` beyond ``shape`` and for a
@@ -384,12 +386,14 @@ def from_coo(
     """
     found, sizes = np.asarray(values), shape_of(shape)
     places = [np.asarray(c) for c in coords]
+    if not found.ndim and places:
+        found = np.full(places[0].shape, found)
     _check_coordinates(places, found, len(sizes))
     fill = np.asarray(fill_value, found.dtype)[()]
     if fill != fill_value and fill == fill:
         raise FormatError(
             f"the fill {fill_value} does not fit in {found.dtype}",
-            hint="give values of a dtype that holds it",
+            hint="give fill_value= of that dtype, or values of a dtype that holds the fill",
         )
     own = format or coordinate_format(len(sizes), fill, found.dtype)
     return from_coordinates(own, sizes, places, found)

@@ -51,6 +51,12 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
                 f"{subscripts!r} is no statement: write the result with its indices and an "
                 "assignment, 'C[i] += A[i,k]', or 'C[] += A[i,k]' for one number"
             )
+        options = {"casting", "dtype", "optimize", "order", "out"}.intersection(named)
+        if options:
+            raise TypeError(
+                f"einsum has no {sorted(options)[0]}=: format= says how the result is stored, and "
+                "fa.lazy(A) orders the products of several arrays"
+            )
         if named:
             raise TypeError("the arrays of subscripts have no names: einsum('ij,jk->ik', A, B)")
         made = _numpy_style(subscripts, arrays)

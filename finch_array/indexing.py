@@ -299,7 +299,7 @@ def _elements(array: Any, parts: Parts) -> Any:
     """A list of single elements: each is looked up in a level where the array stores many."""
     if _are_few(array):
         return _chosen(array, parts)
-    shape, sought = sought_places(parts.items)
+    shape, sought = _sought(parts.items)
     found = taking.listed_elements(array, sought)
     if len(shape) == 1:
         return found
@@ -336,7 +336,7 @@ def _chosen(array: Any, parts: Parts) -> Any:
     cut = array if all(x == _WHOLE for x in slices) else getitem(array, slices)
     shape, coords, values = coordinates(cut)
     arrays, dimensions = result_dimensions(parts.widths)
-    joint, sought = sought_places([parts.items[k] for k in arrays])
+    joint, sought = _sought([parts.items[k] for k in arrays])
     sizes = tuple([shape[k] for k in arrays])
     own, keys = keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought)
     leading = cut.__class__ is Tensor and arrays[-1] == len(arrays) - 1  # so that these are sorted
@@ -357,7 +357,7 @@ def _chosen(array: Any, parts: Parts) -> Any:
     )  # fmt: skip
 
 
-def sought_places(items: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
+def _sought(items: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
     """The shape to which integers and arrays of them broadcast, and each of them so, flattened."""
     shapes = [np.shape(x) for x in items]
     if len(set(shapes)) == 1:  # one of them is an array

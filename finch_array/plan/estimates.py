@@ -22,6 +22,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, alike
 from finch_core.ir.operators import Operator, cast_value
+from finch_core.ir.program import Stored
 from finch_core.records import define, field
 
 Support = tuple[str, tuple[Any, ...]]
@@ -153,11 +154,13 @@ def combined(expr: Expr, parts: Sequence[Pattern], sizes: Mapping[str, int]) -> 
 
 def _fill(expr: Expr, parts: Sequence[Pattern]) -> Any:
     """The value where all operands are their fills; None where that is not known."""
-    for k, part in enumerate(parts):
-        if part.fill is not None and part.names and _decides(expr, parts, k):
-            return part.fill if not isinstance(expr, Cast) else cast_value(part.fill, expr.type)
+    if isinstance(expr, Stored):
+        return np.False_
     if any(part.fill is None for part in parts):
-        return None
+        if not isinstance(expr, Call) or expr.op.annihilator is None:
+            return None
+        deciding = [p for k, p in enumerate(parts) if p.names and _decides(expr, parts, k)]
+        return deciding[0].fill if deciding else None
     values = [part.fill for part in parts]
     if isinstance(expr, Cast):
         return cast_value(values[0], expr.type)

@@ -20,7 +20,7 @@ from finch_array.plan.statistics import Statistics
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Name
-from finch_core.ir.operators import Operator
+from finch_core.ir.operators import Operator, cast_value
 from finch_core.records import define, evolve, field, frozen
 
 FULL_ENOUGH = 0.15
@@ -329,7 +329,10 @@ def priced(sketch: Sketch, book: Book, limit: float = math.inf) -> bool:
     if min(loops.least(len(terms), visited, result), by_numpy) >= limit:
         return False
     below = math.inf if by_numpy < limit else limit
-    found = loops.choose(terms, restricted, sketch.names, result, book.sizes, below, sketch.join)
+    found = loops.choose(
+        terms, restricted, sketch.names, result, book.sizes, below, sketch.join,
+        _reduces_gaps(kernel, book),
+    )  # fmt: skip
     if found is None:
         return False
     kernel.loops, kernel.copied, kernel.price = found.loops, found.copied, found.price
@@ -343,6 +346,17 @@ def priced(sketch: Sketch, book: Book, limit: float = math.inf) -> bool:
     kernel.by_numpy = by_numpy < kernel.price
     kernel.price = min(kernel.price, by_numpy)
     return True
+
+
+def _reduces_gaps(kernel: Kernel, book: Book) -> bool:
+    """Whether a kernel reduces the fill of its one sparse factor, too."""
+    if kernel.op is None or len(kernel.factors) > 1 or not kernel.factors:
+        return False
+    pattern, none = book.pattern(kernel.factors[0]), identity(kernel.op, kernel.dtype)
+    if pattern.full:
+        return False
+    fill = pattern.fill
+    return fill is None or none is None or bool(cast_value(fill, kernel.dtype) != none)
 
 
 def _pieces(kernel: Kernel, operands: Operands, book: Book) -> float:

@@ -36,6 +36,8 @@ APPEND = 4.0
 """An entry that is appended to a sparse result."""
 ACROSS = 2.0
 """A dense operand that is read across its rows."""
+GAP = 0.12
+"""An element of a dense result to which what is not stored is added, in vectors."""
 FILL = 0.3
 """An element of a dense result that is set and read again."""
 COPY = 25.0
@@ -183,8 +185,9 @@ class Space:
 
     def __init__(
         self, terms: Sequence[Term], restricted: Sequence[Restriction], names: tuple[str, ...],
-        result: Result, sizes: Mapping[str, int], join: Join | None = None,
+        result: Result, sizes: Mapping[str, int], join: Join | None = None, gaps: bool = False,
     ) -> None:  # fmt: skip
+        self.gaps = gaps
         self.names, self.result, self.sizes, self.given = names, result, sizes, restricted
         self.left = itertools.count(-VISITED)
         self.joins: dict[tuple[int, ...], Join] = {}
@@ -326,6 +329,8 @@ class Space:
         """The price of the body and of the result."""
         visits, result = self.visits(self.whole), self.result
         price = visits * self.body(loops) + result.price
+        if self.gaps and loops and loops[-1] in result.out:
+            price += GAP * math.prod([float(self.sizes[i]) for i in loops])
         if result.dense:
             return price
         stored = [i for i in loops if i in result.out]
@@ -386,9 +391,12 @@ class Space:
 def choose(
     terms: Sequence[Term], restricted: Sequence[Restriction], names: Sequence[str], result: Result,
     sizes: Mapping[str, int], limit: float = math.inf, join: Join | None = None,
+    gaps: bool = False,
 ) -> Choice | None:  # fmt: skip
-    """The cheapest loop order; None if none is below ``limit``. ``join``: that of all patterns."""
-    space = Space(terms, restricted, tuple(names), result, sizes, join)
+    """The cheapest loop order; None if none is below ``limit``. ``join``: that of all patterns.
+    ``gaps``: what is not stored is reduced, too: all along a loop at once, unless it is along the
+    result."""
+    space = Space(terms, restricted, tuple(names), result, sizes, join, gaps)
     if len(names) <= SEARCHED:
         return _extended(space, (), 0, LAUNCH, limit)[1]
     return _greedy(space, limit)

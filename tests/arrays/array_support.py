@@ -16,8 +16,9 @@ import finch_array.written_plans
 import finch_core.runtime.convert
 from finch_core import Tensor
 from finch_core.optimize import PASSES
+from finch_core.records import evolve
 from finch_core.runtime import worth
-from finch_core.runtime.options import Options
+from finch_core.runtime.options import LINEAR, Options
 from finch_core.testing.formats import admit
 from finch_levels import (
     Dense,
@@ -101,6 +102,7 @@ def without_passes() -> None:
         finch_core.runtime.convert,
     ):
         module.Options = partial(Options, disabled=plain)  # type: ignore[attr-defined]
+        module.LINEAR = evolve(LINEAR, disabled=plain)
 
 
 __all__ = [

@@ -52,8 +52,9 @@ def _plain_kernels():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINCH_BACKEND", "interpreter")
         plain = Options(disabled=frozenset(name for name, _ in PASSES))
+        patch.setattr(finch_array.plans, "Options", lambda **_given: plain)
         for module in (finch_array.plans, finch_array.elementwise):
-            patch.setattr(module, "Options", lambda **_given: plain)
+            patch.setattr(module, "LINEAR", plain)
         yield
 
 

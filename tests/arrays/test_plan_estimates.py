@@ -67,3 +67,24 @@ def test_estimates_are_near_the_truth(kind, mean, worst):
     assert len(found) >= 9
     assert math.exp(sum(map(math.log, found)) / len(found)) <= mean
     assert max(found) <= worst
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("name", ["cos", "plus one", "equals zero", "not negative", "doubled"])
+def test_fills_that_are_reduced_are_not_walked(name, axis):
+    """Along a loop they are reduced at once; along the result each would be visited."""
+    functions = {
+        "cos": fa.cos, "plus one": lambda x: x + 1, "equals zero": lambda x: x == 0,
+        "not negative": lambda x: x >= 0, "doubled": lambda x: 2 * x,
+    }  # fmt: skip
+    rng = np.random.default_rng(0)
+    n = 3000
+    plain = np.where(rng.random((n, n)) < 0.002, rng.random((n, n)) - 0.5, 0.0)
+    array = tensor(plain, ("Dense", "SparseList"))
+    expression = fa.sum(functions[name](fa.lazy(array)), axis=axis)
+    np.testing.assert_allclose(
+        fa.compute(expression).to_numpy(), functions[name](plain).sum(axis), atol=1e-9
+    )
+    plan, _ = plan_of([expression.lazy_node])
+    (step,) = plan.steps
+    assert step.kernel.loops[-1] not in step.kernel.out or (name, axis) == ("doubled", 0)

@@ -32,3 +32,12 @@ def test_sizes_of_dots():
 
 def test_a_size_of_1_is_of_any():
     assert fa.einsum("i,i,i->i", np.ones(3), np.ones(1), np.ones(3)).shape == (3,)
+
+
+def test_einsum_has_no_options_of_numpy():
+    with pytest.raises(TypeError) as error:
+        fa.einsum("ijk,kr->ijr", CUBE, FIRST, optimize=True)
+    assert str(error.value) == (
+        "einsum has no optimize=: format= says how the result is stored, and fa.lazy(A) orders "
+        "the products of several arrays"
+    )
