@@ -261,7 +261,25 @@ def _einsum(subscripts: Any, *operands: Any, dtype: Any = None, casting: Any = "
     return look_up("einsum")(subscripts, *[cast(x, dtype) for x in operands])
 
 
+def _common_type(*arrays: Any) -> Any:
+    return np.common_type(*[np.empty(0, array_of(x).dtype) for x in arrays])
+
+
+def _share_memory(x: Any, y: Any, max_work: Any = None) -> bool:
+    """Whether what two arrays store may lie in the same memory."""
+    return any(a < d and c < b for a, b in _spans(x) for c, d in _spans(y))
+
+
+def _spans(x: Any) -> Sequence[tuple[int, int]]:
+    found: Sequence[tuple[int, int]] = (
+        x.memory if hasattr(x, "signature") else [np.lib.array_utils.byte_bounds(np.asarray(x))]
+    )
+    return found
+
+
 _SPECIAL: dict[Any, Callable[..., Any]] = {
+    np.common_type: _common_type,
+    np.shares_memory: _share_memory, np.may_share_memory: _share_memory,
     np.allclose: allclose, np.array_equal: array_equal, np.shape: lambda x: tuple(x.shape),
     np.ndim: lambda x: x.ndim, np.size: _size, np.copy: _copied_array,
     np.tensordot: _tensordot, np.einsum: _einsum,
