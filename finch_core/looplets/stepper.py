@@ -217,12 +217,23 @@ class Stepper(Looplet):
     def step(self, ctx: Context, position: Expr) -> Looplet:
         return made(self.body, ctx, position)
 
+    def _next_body(self, ctx: Context) -> Looplet:
+        """The body of the step at ``position``, to be chosen by a test whether there is one: code
+        that it emits is kept with it, and so runs behind the test."""
+
+        def code(ctx: Context) -> Iterator[Part]:
+            yield self.step(ctx, self.position)
+
+        with ctx.forgetting(), ctx.block() as emitted, ctx.prover.assuming():
+            body = self.step(ctx, self.position)
+        return Thunk(code) if emitted else body
+
     # -- rules --------------------------------------------------------------------------
 
     def _at_point(self, ctx: Context, region: Region, begun: bool) -> Looplet:
         """In a region of one index, the step either ends with it or goes beyond. A walk that is
         known to have ``begun`` may go on, and advances."""
-        body = self.step(ctx, self.position)
+        body = self._next_body(ctx)
         cut = body.truncated()
         inside = self.stop(self.position).eq(region.stop)
         if self.tail is None:
@@ -249,7 +260,7 @@ class Stepper(Looplet):
 
     def rest(self, ctx: Context) -> Looplet:
         """The part in which no further step ends: the beginning of the next step, or the tail."""
-        cut = self.step(ctx, self.position).truncated()
+        cut = self._next_body(ctx).truncated()
         if self.tail is None:
             return cut
         tail = as_looplet(self.tail)
