@@ -163,6 +163,7 @@ class Context(Failures):
         return True
 
     def lift(self, value: Any) -> Expr:
+        """``value`` as an expression: a number becomes a constant."""
         return lift(value)
 
     def ifelse(self, cond: Any, yes: Any, no: Any) -> Expr:

@@ -271,11 +271,11 @@ class Builder:
         loose: bool = False,
     ) -> Iterator[Var]:
         """``for name in range(start, stop)``; gives the variable (int64). ``loose`` as for
-        ``For``."""
+        ``For``. Raises ``PluginError`` for an end that is no integer."""
         var = Var(self.names.fresh(name), INTP)
         self.constant(var)
         self._lets[var.name] = None
-        start, stop = lift(start), lift(stop)
+        start, stop = integer(start, f"the start of {name}"), integer(stop, f"the stop of {name}")
         literal = isinstance(start, Literal) and isinstance(stop, Literal)
         iterations = int(stop.value) - int(start.value) if literal else None
         begun = self.turn_begins()

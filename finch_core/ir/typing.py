@@ -41,6 +41,7 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, tuple_fields
+from finch_core.ir.expected import integer
 from finch_core.ir.expressions import (
     FALSE,
     TRUE,
@@ -199,6 +200,7 @@ class _Typing:
         if isinstance(expr, Cast):
             return self._cast(expr)
         if isinstance(expr, Load):
+            integer(expr.index, f"an index of {expr.buffer.name}")
             return with_children(expr, (self.value(expr.index, INTP),))
         if isinstance(expr, Invoke):
             params = [p.dtype for p in expr.function.params if not isinstance(p, Buffer)]

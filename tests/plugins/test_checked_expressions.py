@@ -155,6 +155,29 @@ def test_packed_words_are_checked() -> None:
     )
 
 
+def test_positions_and_places_are_integers() -> None:
+    told = refused(lambda ctx, f: Lookup(lambda ctx, i: f.subfiber(i.cast(np.dtype(float)))))
+    assert told == (
+        f"{OF}the position of a subfiber is float64(i) (float64), and an integer is expected"
+        f"{INTEGER}"
+    )
+
+    def loop(ctx: Any, lvl: Any) -> None:
+        with ctx.for_("k", 0, 2.5) as k:
+            ctx.store(lvl.buffer("flag"), k, True)
+
+    assert assembled(loop) == (
+        "assemble of the level format 'Mine': the stop of k is 2.5 (float64), and an integer is "
+        f"expected{INTEGER}"
+    )
+
+    def load(ctx: Any, lvl: Any) -> None:
+        flag = lvl.buffer("flag")
+        ctx.store(flag, 0, Load(flag, (lvl.shape - 1).cast(np.dtype(float))))
+
+    assert "_flag is float64(" in assembled(load)
+
+
 def flagged(emit: Any) -> Any:
     """A format with a buffer of bools and what ``emit`` does when it is assembled."""
 
