@@ -138,10 +138,10 @@ class PluginError(FinchError, RuntimeError):
     one that fails, or gives what is wanted of none."""
 
     def of(self, origin: str) -> PluginError:
-        """This error with what failed in front, unless that has been said."""
+        """This error with what failed in front, unless that has been said; ``""`` where it is."""
         if not self._told:
             self._told = True
-            self.message = f"{origin}: {self.message}"
+            self.message = f"{origin}: {self.message}" if origin else self.message
         return self
 
     _told = False

@@ -1,7 +1,7 @@
 """What authors of level formats import (public; see ``docs/public-modules.md``)."""
 
 from finch_core.interface.abilities import RANDOM_ACCESS, Order, Sharing
-from finch_core.interface.level import Format, Mode, check_child
+from finch_core.interface.level import Format, Mode, check_child, check_leaf
 from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.storage import Field, integer_dtype, leaf_dtype
 from finch_core.interface.structure import Pieces, Structure
@@ -18,6 +18,7 @@ __all__ = [
     "Sharing",
     "Structure",
     "check_child",
+    "check_leaf",
     "integer_dtype",
     "leaf_dtype",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,14 @@ subfiber."""
 def stored(fiber: Array, fill: Any) -> Array:
     """For each index of ``fiber``, whether its subfiber has an element that is not ``fill``."""
     return (fiber != fill).reshape(len(fiber), int(np.prod(fiber.shape[1:]))).any(axis=1)  # type: ignore[no-any-return]
+
+
+def limit_of(level: Any) -> Limit | None:
+    """The limit of a level, as the class attribute, or as a method or property of it."""
+    own = type(level).limit
+    plain = isinstance(own, FunctionType) and own.__code__.co_argcount == 2  # of no level
+    found: Limit | None = own if plain else level.limit
+    return found
 
 
 def only_first(fiber: Array, fill: Any) -> Array:
@@ -38,4 +47,4 @@ def only_first_run(fiber: Array, fill: Any) -> Array:
     return kept
 
 
-__all__ = ["Limit", "only_first", "only_first_run", "stored"]
+__all__ = ["Limit", "limit_of", "only_first", "only_first_run", "stored"]

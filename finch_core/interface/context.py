@@ -8,14 +8,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from finch_core.errors import FinchError, OutOfMemory, Span
+from finch_core.errors import Span
 from finch_core.interface.exits import Exit, any_of, with_breaks, with_rest
-from finch_core.interface.lowering import Lowering, Thawed, TooManyRegions
+from finch_core.interface.failures import Failures
+from finch_core.interface.lowering import Lowering, TooManyRegions
 from finch_core.interface.watch import Watch
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Fill, Let, Site, Statement
+from finch_core.ir.assembly import Assign, Block, Fill, Let, Statement
 from finch_core.ir.assembly_rewrite import names_in
-from finch_core.ir.builder import Builder, Names, conditional, negation
+from finch_core.ir.builder import Names, conditional, negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import (
     Buffer,
@@ -37,16 +38,7 @@ from finch_core.symbolic.simplifier import Simplifier
 T = TypeVar("T")
 
 
-_NO_MEMORY = Site(
-    OutOfMemory,
-    "memory ran out while a tensor was growing",
-    hint="what was declared is empty; compute less at a time, or in narrower dtypes",
-)
-assert OUT_OF_MEMORY == 0
-"""The number of this site, the first of every kernel."""
-
-
-class Context(Builder):
+class Context(Failures):
     """The context into which formats, wrappers and looplets emit code.
 
     In addition to the methods of ``Builder`` it has the extent prover (``prover``), the
@@ -69,8 +61,7 @@ class Context(Builder):
         loose: Mapping[Index, Mapping[Extent, list[Extent]]] | None = None,
         within: Mapping[tuple[Index, Extent], tuple[Extent, ...]] | None = None,
     ) -> None:
-        super().__init__(names, constants)
-        self.prover = Prover(ranges="ranges" not in disabled)
+        super().__init__(names, Prover(ranges="ranges" not in disabled), constants)
         self.strict = strict
         self._disabled = disabled
         self.fitting = frozenset(fitting)
@@ -113,8 +104,6 @@ class Context(Builder):
         self.merging: dict[Hashable, int] = {}
         """The operands for which enclosing loops have cases, and how many
         (``looplets/merge_cost.py``)."""
-        self.sites: list[Site] = [_NO_MEMORY]
-        self.thawed: tuple[Thawed, ...] = ()
         self.updating: set[Any] = set()
         """The tensors in update mode: those declared or thawed, and not frozen since."""
         self.spans: dict[Any, Span | None] = {}
@@ -174,6 +163,7 @@ class Context(Builder):
         return True
 
     def lift(self, value: Any) -> Expr:
+        """``value`` as an expression: a number becomes a constant."""
         return lift(value)
 
     def ifelse(self, cond: Any, yes: Any, no: Any) -> Expr:
@@ -433,45 +423,7 @@ class Context(Builder):
         else:
             frame.statements[:] = found
 
-    # -- failing ------------------------------------------------------------------------
-
-    def site(
-        self, error: type[FinchError], message: str, span: Span | None = None, hint: str = ""
-    ) -> int:
-        """The number of a new failure site. ``message`` may contain ``{0}`` to ``{2}``."""
-        self.sites.append(Site(error, message, span, hint))
-        return len(self.sites) - 1
-
-    def fail(self, site: int, *values: Any) -> None:
-        """Emit the failure at ``site`` with up to three values for its message.
-
-        Thawed tensors are frozen first, and so keep their contents.
-        """
-        thawed, self.thawed = self.thawed, ()
-        for tensor in thawed:
-            tensor.freeze_before_failure(self)
-        super().fail(site, *values)
-        self.thawed = thawed
-
-    def require(
-        self,
-        cond: Expr,
-        error: type[FinchError],
-        message: str,
-        *values: Any,
-        span: Span | None = None,
-        hint: str = "",
-    ) -> None:
-        """Emit a failure unless ``cond`` holds at run time; nothing is emitted if that is known.
-
-        ``message`` may contain ``{0}`` to ``{2}``, for ``values``.
-        """
-        cond = balanced(self.prover.decide(cond))
-        if isinstance(cond, Literal) and cond.value:
-            return
-        with self.if_(negation(cond)):
-            self.fail(self.site(error, message, span, hint), *values)
-        self.prover.know(cond)
+    # -- statements and regions ------------------------------------------------------------
 
     def count_region(self) -> None:
         """Count a region or a choice. Raises ``TooManyRegions`` beyond ``most_regions``."""

@@ -221,4 +221,16 @@ def check_child(child: Any) -> Format:
     return child
 
 
-__all__ = ["Format", "Mode", "check_child"]
+def check_leaf(child: Any) -> Format:
+    """``check_child`` of a level that takes leaves alone, as it reads their values; the suites then
+    nest nothing else in it. Raises ``FormatError`` for another level, too."""
+    found = check_child(child)
+    if not found.is_leaf:
+        raise FormatError(
+            f"the level takes leaves alone, and {found.name} is none",
+            hint="use it as the innermost level, over Element",
+        )
+    return found
+
+
+__all__ = ["Format", "Mode", "check_child", "check_leaf"]

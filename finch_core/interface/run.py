@@ -55,6 +55,16 @@ def made(function: Callable[..., Part], *args: Any) -> Looplet:
     return as_looplet(part, function)
 
 
+def nothing(function: Callable[..., object], *args: Any) -> None:
+    """Call a function of a looplet that emits; ``PluginError`` if it gives anything."""
+    found = function(*args)
+    if found is not None:
+        raise PluginError(
+            f"{place_of(function)} gives {found!r:.60}, and None is expected",
+            hint="it emits code, as ctx.assign(position, ...)",
+        )
+
+
 def as_subtensor(part: Any, maker: Any = None) -> TensorLike:
     """``part`` as a subtensor; ``PluginError`` if it is none."""
     if isinstance(part, TensorLike):

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from finch_core import records
-from finch_core.errors import FormatError
+from finch_core.errors import FormatError, PluginError
 from finch_core.interface.level import Format, Mode
-from finch_core.interface.plugin_calls import emitted, part_of, unfurled, value_of
+from finch_core.interface.plugin_calls import described, emitted, part_of, unfurled, value_of
 from finch_core.ir.dtypes import INTP, Type
+from finch_core.ir.expected import integer
 from finch_core.ir.expressions import FALSE, TRUE, Buffer, Expr, Literal, Var
 from finch_core.ir.missing import Missing
 from finch_core.ir.program import Extent
@@ -247,9 +248,11 @@ class Fiber(TensorLike):
 
     def subfiber(self, pos: Expr, dirty: Var | None = None, stop: Expr | None = None) -> Fiber:
         """The child's fiber at ``pos``, or at the positions up to ``stop``; writes to it set
-        ``dirty`` (default: this fiber's own)."""
+        ``dirty`` (default: this fiber's own). Raises ``PluginError`` for a position that is no
+        integer."""
         assert self.lvl.child is not None
         marked = self.dirty if dirty is None else dirty
+        pos = integer(pos, "the position of a subfiber")
         return Fiber(self.lvl.child, pos, marked, self.tensor, stop)
 
     def filled(self) -> Constant:
@@ -268,10 +271,24 @@ class Fiber(TensorLike):
         return unfurled(format, ctx, self, mode, known)
 
     def read(self, ctx: Context) -> Expr:
+        if not self.lvl.format.is_leaf:
+            raise self._no_value()
         value = value_of(self.lvl.format, ctx, self, Mode.READ, None, None)
         if self.tensor in ctx.contents and not isinstance(value, (Literal, Var)):
             ctx.elements[value] = self.tensor
         return value
+
+    def _no_value(self) -> PluginError:
+        """The error of a looplet that reads a value of this fiber, which has none."""
+        levels = [] if self.tensor is None else self.tensor.level.levels()
+        above = next((lvl.format for lvl in levels if lvl.child is self.lvl), None)
+        maker = "a looplet" if above is None else f"a looplet of {described(above)}"
+        return PluginError(
+            f"{maker} reads the value of a subfiber, which is a fiber of "
+            f"{described(self.lvl.format)}, and no leaf",
+            hint="it yields the subfiber; a level that takes leaves alone has lvl converted by "
+            "check_leaf",
+        ).of("")
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         emitted(self.lvl.format, "unwrap", ctx, self, Mode.UPDATE, op, value)

@@ -40,6 +40,7 @@ from finch_core.ir.assembly import (
     While,
 )
 from finch_core.ir.dtypes import BOOL, INTP, concrete
+from finch_core.ir.expected import held, integer, tested
 from finch_core.ir.expressions import (
     Buffer,
     Call,
@@ -199,30 +200,35 @@ class Builder:
         return var
 
     def assign(self, var: Var, value: Any) -> None:
-        """``var = value``. Raises ``PluginError`` for an immutable variable."""
+        """``var = value``. Raises ``PluginError`` for an immutable variable, and for a value of a
+        kind that it does not hold."""
         if not isinstance(var, Var) or var.name in self._lets:
             raise PluginError(
                 f"{getattr(var, 'name', repr(var))} is assigned to, but is immutable",
                 hint="ctx.var makes a mutable variable; ctx.let and ctx.for_ do not",
             )
-        value = lift(value)
+        value = held(lift(value), var.type, var.name)
         if value != var:
             self.emit(Assign(var, value))
 
     def store(self, buffer: Buffer, index: Any, value: Any) -> None:
-        """``buffer[index] = value``."""
-        self.emit(Store(buffer, lift(index), lift(value)))
+        """``buffer[index] = value``. Raises ``PluginError`` for a value of a kind that it does not
+        hold, and for an index that is no integer."""
+        value = held(lift(value), buffer.dtype, buffer.name)
+        self.emit(Store(buffer, integer(index, f"an index of {buffer.name}"), value))
 
     def grow(self, buffer: Buffer, size: Any) -> None:
         """Ensure that ``buffer`` has room for at least ``size`` elements."""
         self.emit(Grow(buffer, lift(size)))
 
     def fill(self, buffer: Buffer, start: Any, stop: Any, value: Any) -> None:
-        """``buffer[start:stop] = value``."""
+        """``buffer[start:stop] = value``. Raises ``PluginError`` for a value of a kind that it does
+        not hold."""
         if lift(start) + 1 == lift(stop):
             self.store(buffer, start, value)
         else:
-            self.emit(Fill(buffer, lift(start), lift(stop), lift(value)))
+            value = held(lift(value), buffer.dtype, buffer.name)
+            self.emit(Fill(buffer, lift(start), lift(stop), value))
 
     def move(self, target: Buffer, to: Any, source: Buffer, begin: Any, count: Any) -> None:
         """``target[to:to+count] = source[begin:begin+count]``."""
@@ -236,7 +242,8 @@ class Builder:
 
     @contextmanager
     def if_(self, cond: Any, likely: bool | None = None) -> Iterator[None]:
-        """``if cond``; ``else_`` may follow directly. ``likely``: see ``If``."""
+        """``if cond``; ``else_`` may follow directly. ``likely``: see ``If``. Raises
+        ``PluginError`` for a bool of Python."""
         with self.block() as body:
             yield
         frame = self._frame()
@@ -264,11 +271,11 @@ class Builder:
         loose: bool = False,
     ) -> Iterator[Var]:
         """``for name in range(start, stop)``; gives the variable (int64). ``loose`` as for
-        ``For``."""
+        ``For``. Raises ``PluginError`` for an end that is no integer."""
         var = Var(self.names.fresh(name), INTP)
         self.constant(var)
         self._lets[var.name] = None
-        start, stop = lift(start), lift(stop)
+        start, stop = integer(start, f"the start of {name}"), integer(stop, f"the stop of {name}")
         literal = isinstance(start, Literal) and isinstance(stop, Literal)
         iterations = int(stop.value) - int(start.value) if literal else None
         begun = self.turn_begins()
@@ -285,7 +292,7 @@ class Builder:
 
     @contextmanager
     def while_(self, cond: Any) -> Iterator[None]:
-        """``while cond``."""
+        """``while cond``. Raises ``PluginError`` for a bool of Python."""
         begun = self.turn_begins()
         with self.block() as body:
             yield
@@ -313,7 +320,7 @@ class Builder:
         self.emit(Comment(text))
 
     def _condition(self, cond: Any) -> Expr:
-        test: Expr = lift(cond)
+        test = tested(cond)
         return test if concrete(test.dtype) == BOOL else test.ne(0)
 
     # -- functions ----------------------------------------------------------------------------

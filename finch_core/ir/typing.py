@@ -8,12 +8,13 @@ so that backends see primitives only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, singledispatch
+from functools import cache, partial, singledispatch
 from operator import is_not
 from typing import Any
 
 import numpy as np
 
+from finch_core.errors import PluginError
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Argument,
@@ -40,6 +41,7 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, tuple_fields
+from finch_core.ir.expected import integer
 from finch_core.ir.expressions import (
     FALSE,
     TRUE,
@@ -198,6 +200,7 @@ class _Typing:
         if isinstance(expr, Cast):
             return self._cast(expr)
         if isinstance(expr, Load):
+            integer(expr.index, f"an index of {expr.buffer.name}")
             return with_children(expr, (self.value(expr.index, INTP),))
         if isinstance(expr, Invoke):
             params = [p.dtype for p in expr.function.params if not isinstance(p, Buffer)]
@@ -291,8 +294,28 @@ def _mixes_signs(expr: Call) -> bool:
 
 
 def _literal(expr: Literal, dtype: DType) -> Literal:
-    """A constant as ``dtype`` (``expressions.cast`` takes the weak ``int`` for int64)."""
-    return expr if not is_weak(expr.type) and expr.type == dtype else expr.cast_to(dtype)
+    """A constant as ``dtype`` (``expressions.cast`` takes the weak ``int`` for int64).
+
+    Raises ``PluginError`` for an integer that the dtype does not hold: those of programs have been
+    refused before.
+    """
+    if not is_weak(expr.type) and expr.type == dtype:
+        return expr
+    if expr.type is int and dtype.kind in "iu":
+        least, most = _limits(dtype)
+        if not least <= expr.value <= most:
+            raise PluginError(
+                f"the integer {expr.value} is used as {dtype}, which does not hold it",
+                hint="compare and compute in a wider dtype: x.cast(dtype)",
+            )
+    return expr.cast_to(dtype)
+
+
+@cache
+def _limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest number of an integer dtype."""
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
 def _variable(var: Var) -> Var:

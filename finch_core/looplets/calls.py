@@ -29,6 +29,8 @@ def lower_looplet(ctx: Context, looplet: Looplet, region: Region, slot: int) -> 
     ctx.looplets_around.append((looplet, region))
     try:
         found: object = looplet.lower(ctx, region, slot)  # type: ignore[func-returns-value]
+    except PluginError as error:
+        raise error.of(_owners(region)) from error.__cause__
     except FinchError:
         raise
     except MISTAKES as error:
@@ -53,7 +55,12 @@ def _same(region: Region, around: Region) -> bool:
 
 
 def _mistake(looplet: Looplet, region: Region, slot: int, what: str, hint: str) -> PluginError:
-    return PluginError(f"{_called(looplet, region, slot)} {what}", hint=hint)
+    return PluginError(f"{_called(looplet, region, slot)} {what}", hint=hint).of("")
+
+
+def _owners(region: Region) -> str:
+    """The levels of a region, one of which made what is refused in it."""
+    return " or ".join(dict.fromkeys(owner(region, slot) for slot in region.looplets))
 
 
 def _called(looplet: Looplet, region: Region, slot: int) -> str:

@@ -3,6 +3,8 @@ lost."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from finch_core.errors import PluginError
@@ -33,6 +35,15 @@ def require_covered(ctx: Context, region: Region, slot: int, end: Expr) -> None:
     )
 
 
+@contextmanager
+def owned(region: Region, slot: int) -> Iterator[None]:
+    """Name the level whose looplet is in a slot in errors that are raised within and name none."""
+    try:
+        yield
+    except PluginError as error:
+        raise error.of(owner(region, slot)) from error.__cause__
+
+
 def owner(region: Region, slot: int) -> str:
     """The tensor whose looplet is in a slot, and the level that made it, for a message."""
     found = next((s.tensor for s in slots_of(region.body) if s.number == slot), None)
@@ -43,4 +54,4 @@ def owner(region: Region, slot: int) -> str:
     return kind if found.root is None else f"{kind} in {found.root}"
 
 
-__all__ = ["owner", "require_covered"]
+__all__ = ["owned", "owner", "require_covered"]

@@ -10,6 +10,7 @@ from finch_core.interface.run import Part, Run, made
 from finch_core.ir.expressions import TRUE, Expr
 from finch_core.ir.program import Update
 from finch_core.ir.rewrite import substitute_index
+from finch_core.looplets.covering import owned
 from finch_core.looplets.invariant_tests import lower_tested
 from finch_core.looplets.loop_strides import LoopStride, stride_of, strided
 from finch_core.looplets.region import begins
@@ -108,5 +109,8 @@ def _each_visited(ctx: Context, region: Region, steps: LoopStride) -> None:
 def at_index(ctx: Context, region: Region, index: Expr) -> None:
     """Emit the region at a single index."""
     body = ctx.simplify(substitute_index(region.body, region.index, index))
-    looplets = {k: looplet.at(ctx, index) for k, looplet in region.looplets.items()}  # type: ignore[attr-defined]
+    looplets = {}
+    for k, looplet in region.looplets.items():
+        with owned(region, k):
+            looplets[k] = looplet.at(ctx, index)  # type: ignore[attr-defined]
     evolve(region, start=index, stop=index + 1, body=body, looplets=looplets).lower(ctx)

@@ -28,7 +28,8 @@ from finch_core.interface.run import Part, Run, as_subtensor
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import Expr, Literal, call
+from finch_core.ir.expected import integer, of_dtype
+from finch_core.ir.expressions import Expr, Literal, call, lift
 from finch_core.ir.program import Sequential, Stmt, Update, leaves
 from finch_core.looplets.invariant import is_unordered, repetition
 from finch_core.looplets.lookup import Lookup
@@ -80,6 +81,11 @@ class Packed(Looplet):
     start: Expr
     stop: Expr
     precedence: ClassVar[Precedence] = Precedence.PACKED
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("start", "stop"):
+            object.__setattr__(self, name, integer(getattr(self, name), f"the {name} of a Packed"))
+        of_dtype(self.word(lift(0)), WORD, "a word of a Packed")
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         if region.is_point(ctx):

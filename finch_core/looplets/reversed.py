@@ -18,7 +18,8 @@ from finch_core.ir.expressions import Expr, Var
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.spike import Spike
-from finch_core.looplets.stepper import Stepper, from_start
+from finch_core.looplets.step_starts import from_start
+from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.strided import Single, around, before, is_list, looked_up
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from finch_core.errors import PluginError, count
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, as_looplet
-from finch_core.ir.expressions import Expr, lift
+from finch_core.ir.expected import integer_or_none
+from finch_core.ir.expressions import Expr
 from finch_core.looplets.covering import require_covered
 from finch_core.looplets.switch import Switch
 from finch_core.records import field, frozen
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _stop(value: Any) -> Expr | None:
-    return None if value is None else lift(value)
+    return integer_or_none(value, "the stop of a Phase")
 
 
 @frozen

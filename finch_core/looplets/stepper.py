@@ -7,17 +7,19 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, ClassVar
 
 from finch_core.interface.looplet import Looplet, Precedence
-from finch_core.interface.run import Part, Run, as_looplet, made
+from finch_core.interface.run import Part, Run, as_looplet, made, nothing
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
+from finch_core.ir.expected import condition, integer, variable
 from finch_core.ir.expressions import TRUE, Expr, Var
 from finch_core.ir.program import Loop, Stmt, leaves
 from finch_core.looplets.covering import require_covered
 from finch_core.looplets.gaps import made_once, step_without_gap
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
+from finch_core.looplets.step_starts import from_start
 from finch_core.looplets.switch import Switch
-from finch_core.looplets.thunk import Thunk, yielded
+from finch_core.looplets.thunk import Thunk
 from finch_core.looplets.walk_ends import ends_all, none_has_run_out, sought_from_behind
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.prover import balanced, split
@@ -75,6 +77,15 @@ class Stepper(Looplet):
     ends: bool = False
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 
+    def __attrs_post_init__(self) -> None:
+        for name in ("bound", "start") if self.end is None else ("bound", "start", "end"):
+            value = integer(getattr(self, name), f"the {name} of a Stepper")
+            object.__setattr__(self, name, value)
+        variable(self.position, "the position of a Stepper")
+        integer(self.stop(self.position), "the stop of a step")
+        if self.present is not None:
+            condition(self.present(self.position, self.start), "whether a step is present")
+
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         slots = [k for k, looplet in region.looplets.items() if isinstance(looplet, Stepper)]
         counted = len(slots) == 1 and not region.is_point(ctx) and self.is_counted(ctx, region)
@@ -121,7 +132,7 @@ class Stepper(Looplet):
 
     def find(self, ctx: Context, index: Expr) -> None:
         """Advance to the step that contains ``index``."""
-        self.seek(ctx, index)
+        nothing(self.seek, ctx, index)
         self.pass_over(ctx, index)
 
     def pass_over(self, ctx: Context, index: Expr) -> None:
@@ -136,7 +147,7 @@ class Stepper(Looplet):
         if self.following is None:
             ctx.assign(self.position, self.position + 1)
         else:
-            self.following(ctx)
+            nothing(self.following, ctx)
 
     def _begin_where_another_was(self, ctx: Context, index: Expr, at: Expr | None) -> Expr | None:
         """Set ``position`` to that of another walk that was at ``index`` or before, if there is one
@@ -217,12 +228,23 @@ class Stepper(Looplet):
     def step(self, ctx: Context, position: Expr) -> Looplet:
         return made(self.body, ctx, position)
 
+    def _next_body(self, ctx: Context) -> Looplet:
+        """The body of the step at ``position``, to be chosen by a test whether there is one: code
+        that it emits is kept with it, and so runs behind the test."""
+
+        def code(ctx: Context) -> Iterator[Part]:
+            yield self.step(ctx, self.position)
+
+        with ctx.forgetting(), ctx.block() as emitted, ctx.prover.assuming():
+            body = self.step(ctx, self.position)
+        return Thunk(code) if emitted else body
+
     # -- rules --------------------------------------------------------------------------
 
     def _at_point(self, ctx: Context, region: Region, begun: bool) -> Looplet:
         """In a region of one index, the step either ends with it or goes beyond. A walk that is
         known to have ``begun`` may go on, and advances."""
-        body = self.step(ctx, self.position)
+        body = self._next_body(ctx)
         cut = body.truncated()
         inside = self.stop(self.position).eq(region.stop)
         if self.tail is None:
@@ -249,7 +271,7 @@ class Stepper(Looplet):
 
     def rest(self, ctx: Context) -> Looplet:
         """The part in which no further step ends: the beginning of the next step, or the tail."""
-        cut = self.step(ctx, self.position).truncated()
+        cut = self._next_body(ctx).truncated()
         if self.tail is None:
             return cut
         tail = as_looplet(self.tail)
@@ -349,24 +371,6 @@ def _step(
         ctx.assign(reached, stop)
 
 
-def from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
-    """``looplet`` over a step from its very ``start``: no phase of it ends before that."""
-    if isinstance(looplet, Sequence):
-        for phase in looplet.phases:
-            if phase.stop is not None:
-                ctx.prover.know_le(start, phase.stop)
-    elif isinstance(looplet, Thunk):
-        within = looplet.code
-
-        def code(ctx: Context) -> Iterator[Part]:
-            parts = within(ctx)
-            yield from_start(ctx, yielded(looplet, parts), start)
-            yield from parts
-
-        return evolve(looplet, code=code)
-    return looplet
-
-
 def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
     """Split each stepper from its tail, so that no stepper runs out within a phase.
 
@@ -380,6 +384,7 @@ def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
         steps.synchronize(ctx, region)
         assert steps.end is not None
         end = steps.stop(steps.end - 1) if steps.last is None else steps.last(ctx)
+        integer(end, "the last stop of a Stepper")
         last = ctx.let(
             f"{steps.label(region.index.name)}_last",
             ctx.ifelse(steps.position < steps.end, end, region.start),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, as_looplet
-from finch_core.ir.expressions import Expr, lift
+from finch_core.ir.expected import condition
+from finch_core.ir.expressions import Expr
 from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
     from finch_core.looplets.region import Region
 
 
+def _condition(value: Any) -> Expr:
+    return condition(value, "the condition of a Switch")
+
+
 @frozen
 class Switch(Looplet):
     """``head`` where ``cond`` holds, else ``tail``; both cases are lowered under an ``if``."""
 
-    cond: Expr = field(converter=lift)
+    cond: Expr = field(converter=_condition)
     head: Part
     tail: Part
     precedence: ClassVar[Precedence] = Precedence.SWITCH

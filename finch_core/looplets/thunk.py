@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, as_looplet, place_of
-from finch_core.looplets.covering import owner
+from finch_core.looplets.covering import owned
 from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
@@ -32,12 +32,11 @@ class Thunk(Looplet):
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         steps = self.code(ctx)
-        try:
+        with owned(region, slot):
             body = yielded(self, steps)
-        except PluginError as error:
-            raise error.of(owner(region, slot)) from error.__cause__
         region.put(slot, body.truncated() if self.cut else body).lower(ctx)
-        finish(self, steps)
+        with owned(region, slot):
+            finish(self, steps)
 
     def body(self, ctx: Context) -> Looplet:
         """What the code yields, to be looked at: no code is kept."""

@@ -102,7 +102,9 @@ def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
         return
     if any(shape):
         small = math.prod(n + 1 for n in shape) <= SMALL
-        _declare(tensor, shape, Options(backend=LAST if small else None))
+        made = Tensor.bare(tensor.format)  # the tensor may be one that a call is writing
+        _declare(made, shape, Options(backend=LAST if small else None))
+        tensor.adopt(made.record, made.arrays)
         return
     with _lock:
         template = _templates.get(tensor.format)

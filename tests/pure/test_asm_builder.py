@@ -59,7 +59,7 @@ def test_loops_and_branches(b):
     assert b.finish() == Block((loop,))
 
 
-@pytest.mark.parametrize(("cond", "kept"), [(TRUE, 1), (FALSE, 2), (True, 1), (0, 2)])
+@pytest.mark.parametrize(("cond", "kept"), [(TRUE, 1), (FALSE, 2), (1, 1), (0, 2)])
 def test_a_literal_condition_leaves_one_branch(b, cond, kept):
     s = b.var("s", 0)
     with b.if_(cond):

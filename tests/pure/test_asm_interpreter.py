@@ -58,7 +58,7 @@ def test_a_sum_of_products(b):
 
 
 def test_break_leaves_the_innermost_loop(b):
-    with b.for_("i", 0, N) as i, b.while_(True):
+    with b.for_("i", 0, N) as i, b.while_(lift(True)):
         with b.if_(i.eq(1)):
             b.store(P, i, 7)
             b.break_()
