@@ -28,6 +28,7 @@ from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.arithmetic import number_of
+from finch_core.ir.assembly_rewrite import with_children
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP, as_number, concrete, is_tuple
 from finch_core.ir.expressions import (
@@ -67,6 +68,7 @@ from finch_core.lower.held_numbers import (
     is_beyond,
     require_computed,
     require_held,
+    require_kept,
     require_word,
     shortened,
     store_hint,
@@ -197,7 +199,6 @@ class _Scopes:
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
         if stmt.op in (prim.and_value, prim.or_value):
             return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
-        value = number_of(value)
         try:
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
@@ -302,10 +303,14 @@ class _Scopes:
             if isinstance(node, Call) and node.op in (prim.and_value, prim.or_value):
                 for arg in node.args:
                     self.type_of(arg, span)
-                return prim.chosen(node.op, *node.args)
+                node = prim.chosen(node.op, *node.args)
+            if isinstance(node, Cast):
+                require_kept(node, span)
+            if isinstance(node, (Call, Cast)):
+                return with_children(node, tuple(map(number_of, node.children)))
             return dimension(self.unit, node, span) if isinstance(node, Dimension) else node
 
-        return rewrite_expr(expr, rule)
+        return number_of(rewrite_expr(expr, rule))
 
     def name(self, node: Index | Name, scope: dict[str, Expr], span: Span | None) -> Expr:
         if node.name in scope:
@@ -332,7 +337,7 @@ class _Scopes:
             )
         for k, index in enumerate(node.indices):
             self.index(index, node, k)
-        indices = tuple(map(sized, node.indices))
+        indices = tuple(sized(number_of(index)) for index in node.indices)
         return evolve(node, tensor=tensor, indices=indices)
 
     def index(self, index: Expr, node: Access, k: int) -> None:
@@ -364,10 +369,10 @@ class _Scopes:
                     raise
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
+                require_computed(node, span)
                 if number_of(node) is node:
                     args = tuple([number_of(arg) for arg in node.args])
                     require_held(node.op, args, span)
-                require_computed(node, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
                 if why:
                     raise FormatError(why, span=span, hint=REMEDY)
@@ -401,12 +406,13 @@ def is_array(tensor: BoundTensor) -> bool:
 def _filled(stmt: Declare, ndim: int) -> Stmt:
     """``A[...] = e`` as the loops that store the value, which is computed once."""
     name = Name("value", span=stmt.span)
-    value = stmt.init if isinstance(stmt.init, Literal) else name
+    init = number_of(stmt.init)
+    value = init if isinstance(init, Literal) else name
     indices = tuple(Index(f"{stmt.tensor}_{k}") for k in range(ndim))
     body: Stmt = Update(Access(stmt.tensor, indices, stmt.span), None, value, span=stmt.span)
     for index in reversed(indices):
         body = Loop(index, None, body, span=stmt.span)
-    return body if value is stmt.init else Define(name, stmt.init, body, span=stmt.span)
+    return body if value is init else Define(name, init, body, span=stmt.span)
 
 
 def _code(expr: Expr) -> str:
