@@ -11,7 +11,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.arithmetic import number_of
 from finch_core.ir.dtypes import concrete, holds, promote
 from finch_core.ir.expressions import Call, Cast, Expr, Literal
-from finch_core.ir.operators import Operator, literal_value
+from finch_core.ir.operators import Operator, literal_value, spelled
 from finch_core.ir.whole_numbers import MOST_BITS, has_none, is_too_long
 
 
@@ -135,7 +135,7 @@ def store_hint(name: str, mine: Any, result: Any, beyond: bool) -> str:
     if beyond and mine.itemsize < 8:
         return f"give {name} a wider dtype"
     if any(dtype.kind not in "biufc" for dtype in (mine, result)):
-        return f"give {name} the dtype {result}"
+        return f"give {name} the dtype {spelled(result)}"
     if result.kind == "c" and mine.kind != "c":
         return f"take a part of it, as in z.real, or give {name} a complex dtype"
     return f"cast the value, as in np.{mine}(...), or give {name} a wider dtype"

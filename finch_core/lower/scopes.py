@@ -78,6 +78,7 @@ from finch_core.lower.local_shapes import unknown_shape
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
 from finch_core.lower.strides import ascending, held
+from finch_core.lower.tuples import ELEMENT, require_condition, require_numbers
 from finch_core.records import evolve
 from finch_core.symbolic.affine import total
 from finch_core.symbolic.outcomes import outcomes
@@ -136,11 +137,8 @@ class _Scopes:
             sized(dimension_casts(self.expr(expr, scope, stmt.span))) for expr in stmt.exprs
         )
         types = [self.type_of(expr, stmt.span) for expr in exprs]
-        if isinstance(stmt, (Sieve, While)) and is_tuple(types[0]):
-            raise FormatError(
-                "a condition is a number, and this is a tuple", span=stmt.span,
-                hint="test an element of it, as in t[0] > 0",
-            )  # fmt: skip
+        if isinstance(stmt, (Sieve, While)):
+            require_condition(types[0], stmt.span)
         return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
 
     def swap(self, stmt: Swap) -> Stmt:
@@ -172,7 +170,7 @@ class _Scopes:
             if type_.kind not in "biu":
                 whole = _floored(end)
                 raise FormatError(
-                    f"the range of {name} {how} a value of {type_}, not an integer",
+                    f"the range of {name} {how} a value of {spelled(type_)}, not an integer",
                     span=span,
                     hint="give an integer, or cast it, as in range(int(n))"
                     if whole is None
@@ -212,7 +210,7 @@ class _Scopes:
             require_held(stmt.op, (target, value), stmt.span)
         if not fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
-            given = f"a value of {concrete(result)}"
+            given = f"a value of {spelled(concrete(result))}"
             beyond = is_beyond(mine, value)
             if beyond:
                 assert isinstance(value, Literal)
@@ -350,6 +348,8 @@ class _Scopes:
         hint = f"cast it, int({code})"
         if whole is not None:
             hint = f"write {whole}, or {hint}"
+        if is_tuple(dtype):
+            hint = ELEMENT
         if dtype.kind == "b":
             hint = f"a condition selects where it is tested, as in if {code}:, or {hint}"
         raise FormatError(
@@ -361,6 +361,7 @@ class _Scopes:
     def type_of(self, expr: Expr, span: Span | None) -> Any:
         """The type of an expression; refused if an operator is not defined on its operands."""
         for node in expr.walk():
+            require_numbers(node, span)
             if isinstance(node, Call):
                 try:
                     _ = node.dtype
@@ -454,7 +455,7 @@ def _shown(value: Any) -> Any:
 
 
 def _article(dtype: Any) -> str:
-    return "a bool" if dtype.kind == "b" else f"a value of {dtype}"
+    return "a bool" if dtype.kind == "b" else f"a value of {spelled(dtype)}"
 
 
 def _spelled(value: Any) -> str:
