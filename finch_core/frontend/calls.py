@@ -188,7 +188,15 @@ def _in(table: dict[Any, Any], function: Any) -> bool:
 
 
 def _cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
-    return cast(value, dtype) if isinstance(value, Literal) else Cast(value, dtype)
+    if not isinstance(value, Literal) or (dtype.kind in "iu" and not _holds(dtype, value.value)):
+        return Cast(value, dtype)
+    return cast(value, dtype)
+
+
+def _holds(dtype: np.dtype[Any], value: Any) -> bool:
+    """Whether an integer dtype holds a constant: others are refused when types are known."""
+    ends = np.iinfo(dtype)
+    return not isinstance(value, int) or int(ends.min) <= value <= int(ends.max)
 
 
 def _rounding(parser: ExpressionParser, node: ast.Call, function: Any, scope: Scope) -> Expr:

@@ -29,6 +29,8 @@ def _fieldwise(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
     if not all(map(is_tuple, types)):
         raise TypeError("minby and maxby compare tuples by their first element")
     fields = [tuple_fields(t) for t in types]
+    if any(is_tuple(first) for first, *_rest in fields):
+        raise TypeError("tuples have no order")
     common: Any = tuple_dtype(tuple(map(np.result_type, *fields)))
     return (common,) * len(types), common
 
@@ -78,6 +80,13 @@ def choose(z: Any) -> Operator:
         return register(_choose(name, z))
 
 
+def _without_tuples(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """``by_promotion`` of operators that compare with a number."""
+    if any(map(is_tuple, types)):
+        raise TypeError("a tuple is not compared with a number")
+    return by_promotion(types)
+
+
 def _choose(name: str, z: Any) -> Operator:
     literal, is_nan = Literal(z, type_of(z)), z != z
 
@@ -92,7 +101,7 @@ def _choose(name: str, z: Any) -> Operator:
         return Call(prim.isnan, (a,)).not_() if is_nan else Call(prim.ne, (a, literal))
 
     return Operator(
-        name, evaluate, by_promotion, associative=True, idempotent=True, definition=definition,
+        name, evaluate, _without_tuples, associative=True, idempotent=True, definition=definition,
         fixed_point=chosen, selects=True,
         identity=lambda dtype: cast_value(z, dtype),
     )  # fmt: skip

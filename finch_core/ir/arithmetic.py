@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,9 +17,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import BOOL, Type, concrete, is_tuple, is_weak, same, type_of
 from finch_core.ir.kept import kept
 from finch_core.ir.operators import Operator, alike, literal_value, opposite
-
-WIDE = 2**63
-"""The first positive integer that an int64 does not hold."""
+from finch_core.ir.whole_numbers import WIDE, computed, has_none, is_too_long, is_wide
 
 ExprLike = "Expr | int | float | complex | bool | np.generic"
 
@@ -178,7 +176,7 @@ class Literal(Expr):
     @property
     def is_wide(self) -> bool:
         """Whether this is a plain integer that does not fit an int64."""
-        return self.type is int and not -WIDE <= self.value < WIDE
+        return self.type is int and is_wide(self.value)
 
     def cast_to(self, dtype: np.dtype[Any]) -> Literal:
         """This constant as ``dtype``. A plain integer is converted to a float directly, not
@@ -357,7 +355,8 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     if (plain := _plain(op, args)) is not None:
         return plain
     wanted, result = op.typing(tuple(a.type for a in args))
-    if result is int and (exact := _exact(op, args)) is not None:
+    whole = result is int and all(_is_whole(op, arg) for arg in args)
+    if whole and (exact := computed(op.name, _numbers(args))) is not None:
         return Literal(exact, int)
     values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
     if op in prim.COMPARISONS and all(concrete(a.type).kind in "iu" for a in args):
@@ -369,20 +368,47 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
 
 @kept("_written")
 def _is_written(expr: Expr) -> bool:
-    """Whether an expression is made of integers as written alone."""
+    """Whether an expression is made of integers as written alone, and of what compares them."""
     if isinstance(expr, Literal):
-        return expr.type is int
+        return expr.type is int or same(expr.type, BOOL)
     return isinstance(expr, Call) and all(map(_is_written, expr.args))
 
 
 def number_of(expr: Expr) -> Expr:
     """The number that an expression of integers as written alone is, exactly; another expression is
-    itself."""
+    itself, and so is one that is no number, or one of too many bits."""
     if not isinstance(expr, Call) or not _is_written(expr):
         return expr
     args = [number_of(arg) for arg in expr.args]
-    whole = all(isinstance(arg, Literal) and arg.type is int for arg in args)
-    return call(expr.op, *args) if whole else expr
+    whole = [arg for arg in args if isinstance(arg, Literal) and _is_whole(expr.op, arg)]
+    return call(expr.op, *args) if len(whole) == len(args) and _is_kept(expr.op, whole) else expr
+
+
+def _is_whole(op: Operator, arg: Literal) -> bool:
+    """Whether this is an integer as written, or a condition in logic."""
+    return arg.type is int or (op in _LOGIC and same(arg.type, BOOL))
+
+
+def _is_kept(op: Operator, args: list[Literal]) -> bool:
+    """Whether folding ``op`` computes with these numbers themselves: none is wrapped, and there is
+    a result."""
+    numbers = _numbers(args)
+    if is_too_long(op.name, numbers) or has_none(op.name, numbers):
+        return False
+    wanted, result = op.typing(tuple([arg.type for arg in args]))
+    if op in prim.COMPARISONS or (result is int and computed(op.name, numbers) is not None):
+        return True
+    return not any(
+        arg.is_wide and concrete(type_).kind in "iu"
+        for arg, type_ in zip(args, wanted, strict=True)
+    )
+
+
+_LOGIC = (prim.and_, prim.or_, prim.not_, prim.ifelse)
+
+
+def _numbers(args: Iterable[Literal]) -> list[int]:
+    return [int(arg.value) for arg in args]
 
 
 def _plain(op: Operator, args: tuple[Literal, ...]) -> Literal | None:
@@ -401,35 +427,6 @@ _PYTHON: dict[Operator, Callable[[int, int], int]] = {
     prim.minimum_: min, prim.maximum_: max,
     prim.lt: operator.lt, prim.le: operator.le, prim.gt: operator.gt,
     prim.ge: operator.ge, prim.eq: operator.eq, prim.ne: operator.ne,
-}  # fmt: skip
-
-
-def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
-    """The value of ``op`` on plain integers if it, or one of them, may not fit an int64, else None.
-
-    Whether it is allowed depends on the other operand (``2**63`` is a number among floats).
-    """
-    if op not in _EXACT:
-        return None
-    numbers = [int(arg.value) for arg in args]
-    bits = sum(number.bit_length() for number in numbers)
-    if op is prim.power:
-        bits = numbers[0].bit_length() * abs(numbers[1])
-    if not 63 <= bits <= MOST_BITS:
-        return None
-    if op is prim.power:
-        return numbers[0] ** numbers[1] if numbers[1] >= 0 else None
-    if op in (prim.floordiv, prim.mod) and not numbers[1]:
-        return None
-    return _EXACT[op](*numbers)
-
-
-MOST_BITS = 1 << 13
-"""Constants of more bits are not computed exactly."""
-_EXACT: dict[Operator, Callable[..., int]] = {
-    prim.add: operator.add, prim.sub: operator.sub, prim.mul: operator.mul, prim.neg: operator.neg,
-    prim.floordiv: operator.floordiv, prim.mod: operator.mod, prim.power: operator.pow,
-    prim.absolute: abs, prim.minimum_: min, prim.maximum_: max,
 }  # fmt: skip
 
 

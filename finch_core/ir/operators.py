@@ -267,7 +267,10 @@ REMEDY = "cast the operands, as in int(x) or np.float64(x)"
 
 def remedy(types: Iterable[Type]) -> str:
     """What works where an operator is not defined on operands of these types."""
-    if any(map(is_tuple, types)):
+    firsts = [tuple_fields(type_)[0] for type_ in types if is_tuple(type_)]
+    if any(map(is_tuple, firsts)):
+        return "minby(a, b) and maxby(a, b) compare first elements that are numbers"
+    if firsts:
         return "minby(a, b) and maxby(a, b) compare tuples by their first elements"
     return REMEDY
 
@@ -275,7 +278,7 @@ def remedy(types: Iterable[Type]) -> str:
 def spelled(dtype: np.dtype[Any]) -> str:
     """A dtype as messages have it."""
     fields = tuple_fields(dtype) if is_tuple(dtype) else ()
-    return f"({', '.join(map(str, fields))})" if fields else str(dtype)
+    return f"({', '.join(map(spelled, fields))})" if fields else str(dtype)
 
 
 def choosing(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:

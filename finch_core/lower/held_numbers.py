@@ -8,10 +8,11 @@ import numpy as np
 
 from finch_core.errors import FormatError, Span
 from finch_core.ir import primitives as prim
-from finch_core.ir.arithmetic import MOST_BITS, number_of
+from finch_core.ir.arithmetic import number_of
 from finch_core.ir.dtypes import concrete, holds, promote
-from finch_core.ir.expressions import Call, Expr, Literal
-from finch_core.ir.operators import Operator, literal_value
+from finch_core.ir.expressions import Call, Cast, Expr, Literal
+from finch_core.ir.operators import Operator, literal_value, spelled
+from finch_core.ir.whole_numbers import MOST_BITS, has_none, is_too_long
 
 
 def fits(target: Any, source: Any, value: Expr | None) -> bool:
@@ -75,15 +76,40 @@ def require_word(expr: Expr, what: str, span: Span | None, hint: str = "") -> No
 
 
 def require_computed(call: Call, span: Span | None) -> None:
-    """Refuse a power as written of more bits than constants are computed of."""
-    if call.op is prim.power and all(isinstance(a, Literal) and a.type is int for a in call.args):
-        base, exponent = (int(arg.value) for arg in call.args if isinstance(arg, Literal))
-        if base.bit_length() * exponent > MOST_BITS:
-            raise FormatError(
-                f"{base}**{exponent} has more than {MOST_BITS} bits",
-                span=span,
-                hint="write a float",
-            )
+    """Refuse a power or shift of numbers as written that is none in Python, or has more bits than
+    constants are computed of."""
+    if call.op not in (prim.power, prim.lshift, prim.rshift):
+        return
+    args = [number_of(arg) for arg in call.args]
+    numbers = [int(a.value) for a in args if isinstance(a, Literal) and a.type is int]
+    if len(numbers) != 2:
+        return
+    shown = f" {call.op.symbol} ".join(map(shortened, numbers))
+    if has_none(call.op.name, numbers) and call.op is not prim.power:
+        other = (prim.rshift if call.op is prim.lshift else prim.lshift).symbol
+        raise FormatError(
+            f"{shown} is a shift by a negative number of bits",
+            span=span,
+            hint=f"write {shortened(numbers[0])} {other} {shortened(-numbers[1])}",
+        )
+    if is_too_long(call.op.name, numbers):
+        shown = shown.replace(" ** ", "**")
+        raise FormatError(
+            f"{shown} has more than {MOST_BITS} bits", span=span, hint="write a float"
+        )
+
+
+def require_kept(cast: Cast, span: Span | None) -> None:
+    """Refuse the cast of a number as written to an integer dtype that does not hold it: NumPy
+    refuses it, and Python's ``int`` gives the number itself."""
+    number = number_of(cast.value)
+    if is_beyond(cast.type, number) and cast.type.kind in "iu":
+        assert isinstance(number, Literal)
+        raise FormatError(
+            f"{shortened(number.value)} does not fit in {cast.type}",
+            span=span,
+            hint="cast to a wider dtype" if cast.type.itemsize < 8 else "write a float",
+        )
 
 
 def shortened(number: int) -> str:
@@ -109,13 +135,13 @@ def store_hint(name: str, mine: Any, result: Any, beyond: bool) -> str:
     if beyond and mine.itemsize < 8:
         return f"give {name} a wider dtype"
     if any(dtype.kind not in "biufc" for dtype in (mine, result)):
-        return f"give {name} the dtype {result}"
+        return f"give {name} the dtype {spelled(result)}"
     if result.kind == "c" and mine.kind != "c":
         return f"take a part of it, as in z.real, or give {name} a complex dtype"
     return f"cast the value, as in np.{mine}(...), or give {name} a wider dtype"
 
 
 __all__ = [
-    "fits", "is_beyond", "require_computed", "require_held", "require_word",
+    "fits", "is_beyond", "require_computed", "require_held", "require_kept", "require_word",
     "shortened", "store_hint",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.arithmetic import number_of
+from finch_core.ir.assembly_rewrite import with_children
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP, as_number, concrete, is_tuple
 from finch_core.ir.expressions import (
@@ -67,6 +68,7 @@ from finch_core.lower.held_numbers import (
     is_beyond,
     require_computed,
     require_held,
+    require_kept,
     require_word,
     shortened,
     store_hint,
@@ -76,6 +78,7 @@ from finch_core.lower.local_shapes import unknown_shape
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
 from finch_core.lower.strides import ascending, held
+from finch_core.lower.tuples import ELEMENT, require_condition, require_numbers
 from finch_core.records import evolve
 from finch_core.symbolic.affine import total
 from finch_core.symbolic.outcomes import outcomes
@@ -134,11 +137,8 @@ class _Scopes:
             sized(dimension_casts(self.expr(expr, scope, stmt.span))) for expr in stmt.exprs
         )
         types = [self.type_of(expr, stmt.span) for expr in exprs]
-        if isinstance(stmt, (Sieve, While)) and is_tuple(types[0]):
-            raise FormatError(
-                "a condition is a number, and this is a tuple", span=stmt.span,
-                hint="test an element of it, as in t[0] > 0",
-            )  # fmt: skip
+        if isinstance(stmt, (Sieve, While)):
+            require_condition(types[0], stmt.span)
         return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
 
     def swap(self, stmt: Swap) -> Stmt:
@@ -170,7 +170,7 @@ class _Scopes:
             if type_.kind not in "biu":
                 whole = _floored(end)
                 raise FormatError(
-                    f"the range of {name} {how} a value of {type_}, not an integer",
+                    f"the range of {name} {how} a value of {spelled(type_)}, not an integer",
                     span=span,
                     hint="give an integer, or cast it, as in range(int(n))"
                     if whole is None
@@ -197,7 +197,6 @@ class _Scopes:
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
         if stmt.op in (prim.and_value, prim.or_value):
             return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
-        value = number_of(value)
         try:
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
@@ -211,7 +210,7 @@ class _Scopes:
             require_held(stmt.op, (target, value), stmt.span)
         if not fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
-            given = f"a value of {concrete(result)}"
+            given = f"a value of {spelled(concrete(result))}"
             beyond = is_beyond(mine, value)
             if beyond:
                 assert isinstance(value, Literal)
@@ -302,10 +301,14 @@ class _Scopes:
             if isinstance(node, Call) and node.op in (prim.and_value, prim.or_value):
                 for arg in node.args:
                     self.type_of(arg, span)
-                return prim.chosen(node.op, *node.args)
+                node = prim.chosen(node.op, *node.args)
+            if isinstance(node, Cast):
+                require_kept(node, span)
+            if isinstance(node, (Call, Cast)):
+                return with_children(node, tuple(map(number_of, node.children)))
             return dimension(self.unit, node, span) if isinstance(node, Dimension) else node
 
-        return rewrite_expr(expr, rule)
+        return number_of(rewrite_expr(expr, rule))
 
     def name(self, node: Index | Name, scope: dict[str, Expr], span: Span | None) -> Expr:
         if node.name in scope:
@@ -332,7 +335,7 @@ class _Scopes:
             )
         for k, index in enumerate(node.indices):
             self.index(index, node, k)
-        indices = tuple(map(sized, node.indices))
+        indices = tuple(sized(number_of(index)) for index in node.indices)
         return evolve(node, tensor=tensor, indices=indices)
 
     def index(self, index: Expr, node: Access, k: int) -> None:
@@ -345,6 +348,8 @@ class _Scopes:
         hint = f"cast it, int({code})"
         if whole is not None:
             hint = f"write {whole}, or {hint}"
+        if is_tuple(dtype):
+            hint = ELEMENT
         if dtype.kind == "b":
             hint = f"a condition selects where it is tested, as in if {code}:, or {hint}"
         raise FormatError(
@@ -356,6 +361,7 @@ class _Scopes:
     def type_of(self, expr: Expr, span: Span | None) -> Any:
         """The type of an expression; refused if an operator is not defined on its operands."""
         for node in expr.walk():
+            require_numbers(node, span)
             if isinstance(node, Call):
                 try:
                     _ = node.dtype
@@ -364,10 +370,10 @@ class _Scopes:
                     raise
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
+                require_computed(node, span)
                 if number_of(node) is node:
                     args = tuple([number_of(arg) for arg in node.args])
                     require_held(node.op, args, span)
-                require_computed(node, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
                 if why:
                     raise FormatError(why, span=span, hint=REMEDY)
@@ -401,12 +407,13 @@ def is_array(tensor: BoundTensor) -> bool:
 def _filled(stmt: Declare, ndim: int) -> Stmt:
     """``A[...] = e`` as the loops that store the value, which is computed once."""
     name = Name("value", span=stmt.span)
-    value = stmt.init if isinstance(stmt.init, Literal) else name
+    init = number_of(stmt.init)
+    value = init if isinstance(init, Literal) else name
     indices = tuple(Index(f"{stmt.tensor}_{k}") for k in range(ndim))
     body: Stmt = Update(Access(stmt.tensor, indices, stmt.span), None, value, span=stmt.span)
     for index in reversed(indices):
         body = Loop(index, None, body, span=stmt.span)
-    return body if value is stmt.init else Define(name, stmt.init, body, span=stmt.span)
+    return body if value is init else Define(name, init, body, span=stmt.span)
 
 
 def _code(expr: Expr) -> str:
@@ -448,7 +455,7 @@ def _shown(value: Any) -> Any:
 
 
 def _article(dtype: Any) -> str:
-    return "a bool" if dtype.kind == "b" else f"a value of {dtype}"
+    return "a bool" if dtype.kind == "b" else f"a value of {spelled(dtype)}"
 
 
 def _spelled(value: Any) -> str:

@@ -71,6 +71,51 @@ def factor(y):
     y[0] = y[1] * 10**400
 
 
+def shifted_name(y):
+    k = 1 << 64
+    y[0] = k
+
+
+def shifted_operand(y):
+    y[0] += 1 << 64
+
+
+def shifted_store(y):
+    y[0] = 1 << 63
+
+
+def long_shift(y):
+    y[0] = 1 << 2**20
+
+
+def long_power(y):
+    y[0] = 2 ** (2**70)
+
+
+def negative_shift(y):
+    y[0] = 1 << (2 - 3)
+
+
+def negative_right_shift(y):
+    y[0] = 4 + (8 >> -2)
+
+
+def bits(y):
+    y[0] = y[1] & ~(2**64)
+
+
+def cast(y):
+    y[0] = np.int64(2**64)
+
+
+def narrow_cast(y):
+    y[0] = np.uint8(300)
+
+
+def chosen(y):
+    y[0] = y[1] and 1 << 64
+
+
 @pytest.mark.parametrize(
     ("function", "message", "hint"),
     [
@@ -94,6 +139,25 @@ def factor(y):
             "a number of 401 digits does not fit in int64, in which '*' computes here",
             FLOAT,
         ),
+        (
+            shifted_name,
+            f"k is {2**64}, which does not fit in int64",
+            "write a float, or np.uint64(n) up to 2**64 - 1",
+        ),
+        (shifted_operand, f"{2**64} does not fit in int64, in which '+' computes here", FLOAT),
+        (
+            shifted_store,
+            f"y holds int64, and cannot take {2**63}, which does not fit",
+            "cast the value, as in np.int64(...), or give y a wider dtype",
+        ),
+        (long_shift, f"1 << {2**20} has more than 8192 bits", "write a float"),
+        (long_power, f"2**{2**70} has more than 8192 bits", "write a float"),
+        (negative_shift, "1 << -1 is a shift by a negative number of bits", "write 1 >> 1"),
+        (negative_right_shift, "8 >> -2 is a shift by a negative number of bits", "write 8 << 2"),
+        (bits, f"-{2**64 + 1} does not fit in int64, in which '&' computes here", FLOAT),
+        (cast, f"{2**64} does not fit in int64", "write a float"),
+        (narrow_cast, "300 does not fit in uint8", "cast to a wider dtype"),
+        (chosen, f"{2**64} does not fit in int64, in which 'ifelse' computes here", FLOAT),
     ],
 )
 def test_a_constant_that_would_wrap_is_told(function, message, hint):
