@@ -1,5 +1,6 @@
-"""Assignment to parts of arrays: in the memory of dense ones; the coordinates of sparse ones are
-merged with those that are assigned, and the array is built again in its format."""
+"""Assignment to parts of arrays: in the memory of dense ones, unless their leaf is in a form of its
+own; the coordinates of sparse ones are merged with those that are assigned, and the array is built
+again in its format."""
 
 from __future__ import annotations
 
@@ -41,8 +42,11 @@ from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import alike
 from finch_core.ir.program import Stored
 from finch_core.records import frozen
+from finch_core.runtime.lists import memory_of
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
+
+READ_ONLY = "this array is read-only"
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
@@ -64,9 +68,13 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     index = of_shape(index, array)
     if is_dense(array):
         if array.signature.readonly:
-            raise FormatError("this array is read-only", hint="assign to a copy, A.copy()")
+            raise FormatError(READ_ONLY, hint="assign to a copy, A.copy()")
         plain = given if isinstance(given, NUMBERS) else given.to_numpy()
-        _assign_dense(array.to_numpy(), _plain(index), plain)
+        memory = memory_of(array)
+        found = array.to_numpy() if memory is None else memory
+        _assign_dense(found, _plain(index), plain)
+        if memory is None:
+            replace(array, array_of(found))
         return
     if (apart := without_flags(index)) is not None:
         seen = getitem(array, apart[0])
@@ -79,7 +87,9 @@ def setitem(x: Any, index: Any, value: Any) -> None:
 def _into_wrapper(array: Any, index: Any, value: Any) -> None:
     """Assign to a permuted array: to the tensor that it is a view of."""
     inner = stored(array)
-    if is_dense(array) and (plain := _plain_view(array)) is not None:
+    if (plain := memory_of(array)) is not None:
+        if not plain.flags.writeable:
+            raise FormatError(READ_ONLY, hint="assign to a copy, A.copy()")
         value = _of_numbers(array.dtype, value)
         _check_dtype(array, operand(value))
         given = value.to_numpy() if hasattr(value, "signature") else value
@@ -92,15 +102,6 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
     whole = sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
     setitem(whole, index, value)
     replace(inner.source, permute_dims(whole, inner.axes))
-
-
-def _plain_view(array: Any) -> Any:
-    """The elements of a view of a dense tensor as a NumPy array over its memory; None where they
-    are copied."""
-    plain = array.to_numpy()
-    while not isinstance(array, Tensor):
-        array = array.tensor
-    return plain if plain.flags.writeable and np.may_share_memory(plain, array.to_numpy()) else None
 
 
 def _assign_dense(array: Any, index: Any, value: Any) -> None:

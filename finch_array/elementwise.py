@@ -1,7 +1,7 @@
 """Elementwise functions: each is an expression of the language, run on what is stored.
 
 A function of one array and numbers runs over the array's values alone and keeps its levels as they
-are, whatever the format. Functions of several arrays are kernels over all of them.
+are, where these pass values (``Format.passes_values``). Others are kernels over all arrays.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from finch_array.operands import (
     kind_of,
     operand,
     stored,
+    tells_absent,
     told,
 )
 from finch_array.parameters import Parameters
@@ -222,15 +223,14 @@ class Elementwise:
     # -- one array ----------------------------------------------------------------------
 
     def _mapped(self, operands: list[Any], place: int) -> Any:
-        """The function over the stored values of one array; None where they are no plain values."""
+        """The function over the stored values of one array; None where its elements are others."""
         array = operands[place]
         source = array
         while getattr(source, "permutes", False):
             source = source.tensor
         if source.__class__ is not Tensor:
             return None
-        layout = source.layout
-        if layout.levels[-1].layout != "values":
+        if source.layout.values is None:
             return None
         if source.dtype.kind in "iu" and operator_for(self._function) in prim.COMPARISONS:
             operands = narrowed(operands, source.dtype)
@@ -247,7 +247,8 @@ class Elementwise:
         self, source: Tensor, numbers: Sequence[Any], place: int, known: Filled
     ) -> Tensor:
         """The tensor of the same structure with the function's values."""
-        number = source.layout.fields[-1]["val"].number
+        number = source.layout.values
+        assert number is not None
         values = source.arrays[number]
         out = np.empty(values.size, known.fill.dtype)
         if values.size:
@@ -325,9 +326,10 @@ class Elementwise:
         does, so that one does for all numbers; the fill, which depends on them, is set afterwards.
 
         None where the result would store its fill, too, which the kernel does not know, or would
-        take what equals the kernel's fill for what is not stored; and for arrays without memory."""
+        take what equals the kernel's fill for what is not stored; and for arrays without memory, or
+        with elements that only a kernel finds absent."""
         arrays = [x for x in operands if not isinstance(x, NUMBERS)]
-        if not all(map(has_memory, arrays)):
+        if not all(map(has_memory, arrays)) or any(map(tells_absent, arrays)):
             return None
         thin = tuple([n == 1 for x in arrays for n in x.shape])  # which may stand for longer ones
         key = (ranks, thin, *[x.signature for x in arrays])

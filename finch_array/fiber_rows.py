@@ -18,10 +18,13 @@ from finch_core.runtime.tensor import Tensor
 
 def as_rows(tensor: Tensor) -> Tensor | None:
     """A matrix over the memory of a tensor's last level, each fiber of which is a row; None where
-    that level cannot be below a dense one, or shares its entries with those above."""
+    that level cannot be below a dense one, or shares its entries with those above, and where these
+    compute elements."""
     levels = tensor.format.levels()
     *outer, last, leaf = levels
     if any(level.structure.joined for level in levels[:-1]):
+        return None
+    if not all(level.passes_values for level in outer):
         return None
     try:
         format: Format = hub().layout("dense")(evolve(last, lvl=leaf))  # type: ignore[misc]

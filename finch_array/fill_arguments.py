@@ -19,7 +19,15 @@ import numpy as np
 from finch_array import plans
 from finch_array.final_fills import final_fill, start_of
 from finch_array.leaves import dense_fill, relabelled, with_leaf
-from finch_array.operands import NUMBERS, has_gaps, has_memory, is_dense, stored
+from finch_array.operands import (
+    NUMBERS,
+    has_gaps,
+    has_memory,
+    holding,
+    is_dense,
+    stored,
+    tells_absent,
+)
 from finch_array.ready import Ready
 from finch_array.requests import Indices, Request
 from finch_array.structures import equal, forgets, is_full, where_stored
@@ -33,8 +41,8 @@ from finch_core.runtime.tensor import Tensor
 
 
 def places_of_fills(operands: Sequence[Any]) -> tuple[int, ...]:
-    """The operands whose fills can be passed: arrays that do not store elements that are numbers
-    without a meaning of their own to operators."""
+    """The operands whose fills can be passed: arrays of values that do not store elements that are
+    numbers without a meaning of their own to operators."""
     return tuple(
         [k for k, x in enumerate(operands) if not isinstance(x, NUMBERS) and _is_passed(x)]
     )
@@ -44,6 +52,8 @@ def _is_passed(array: Any) -> bool:
     if not array.ndim or not has_memory(array):
         return False
     if not is_ordinary(array.fill_value, array.dtype) or is_dense(array):
+        return False
+    if holding(array).layout.values is None:
         return False
     return array.__class__ is Tensor or hasattr(array, "around")
 
@@ -170,7 +180,8 @@ class Case:
         whole = not all(map(has_gaps, arrays))  # where one is, each element of the result is stored
         given = self.request.dense or self.request.op is not None
         if not given and not isinstance(known.fill, Literal) and (whole or not is_full(known)):
-            self.refused = not whole and plans.reads_gaps_at_constants(general, passed, sizes)
+            gaps = not whole and plans.reads_gaps_at_constants(general, passed, sizes)
+            self.refused = gaps or any(has_memory(x) and tells_absent(x) for x in arrays)
             self.none = concrete(known.dtype)
             none = dense_fill(self.none)
             general = evolve(_general(self.request, self.places, count, none), keeps=True)

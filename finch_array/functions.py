@@ -13,6 +13,7 @@ from finch_array.operands import NUMBERS, is_lazy, operand
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr
 from finch_core.level import leaf_dtype
+from finch_core.runtime.tensor import Tensor
 
 _UFUNCS: dict[str, Any] = {
     "acos": np.arccos, "acosh": np.arccosh, "add": np.add, "asin": np.arcsin,
@@ -218,6 +219,8 @@ def positive(x: Any, /) -> Any:
 
 def copied(x: Any) -> Any:
     """A copy of ``x`` with memory of its own."""
+    if x.__class__ is Tensor and x.layout.values is None:
+        return x.copy()
     return _copy(x)
 
 

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from finch_array import structures
+from finch_core.errors import PluginError
 from finch_core.interface.level import Format
+from finch_core.interface.plugin_calls import described
+from finch_core.interface.storage import field_of_values
 from finch_core.ir.expressions import alike
 from finch_core.ir.operators import cast_value
 from finch_core.records import evolve, replacing
+from finch_core.runtime.convert import copy_stored
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Element
 
@@ -81,6 +85,7 @@ def _like(format: Format, fill: Any, dtype: np.dtype[Any]) -> tuple[Format, Sequ
                 table.clear()
         like = with_leaf(format, fill, dtype)
         *above, leaf = like.levels()
+        _check_fields(format.levels(), above)
         plain = isinstance(leaf, Element) and dtype.kind in "biufc"
         filled = replacing(Element, "fill") if plain else partial(_checked_leaf, dtype)
         first: Above = filled, leaf
@@ -88,6 +93,18 @@ def _like(format: Format, fill: Any, dtype: np.dtype[Any]) -> tuple[Format, Sequ
         found = _likes[id(format), dtype] = like, (first, *others)
         _kept.append(format)  # so that its id stays its own
     return found
+
+
+def _check_fields(levels: Sequence[Format], others: Sequence[Format]) -> None:
+    """Raise ``PluginError`` for a level that passes values, and has a field of their dtype: its
+    buffer is not one of another dtype."""
+    for level, other in zip(levels, others, strict=False):
+        name = field_of_values(level, other) if level.passes_values else None
+        if name is not None:
+            raise PluginError(
+                f"{described(level)} passes values, and its field {name!r} has their dtype",
+                hint="passes_values is True where no field depends on values",
+            )
 
 
 def _replacing_child(level: Any) -> Callable[..., Format]:
@@ -122,9 +139,10 @@ MOST = 4096
 
 
 def stored_values(tensor: Tensor) -> Any:
-    """The values at the positions of a tensor's leaf, its own memory; None for a leaf without."""
-    part = tensor.layout.fields[-1].get("val")
-    return None if part is None else tensor.arrays_in_use()[part.number]
+    """The values of all elements that are stored, the tensor's own memory; None where elements
+    are computed, or not stored as values."""
+    number = tensor.layout.values
+    return None if number is None else tensor.arrays_in_use()[number]
 
 
 def dense_fill(dtype: np.dtype[Any]) -> Any:
@@ -135,10 +153,15 @@ def dense_fill(dtype: np.dtype[Any]) -> Any:
 
 
 def relabelled(tensor: Tensor, fill: Any) -> Tensor:
-    """The stored values of a tensor with another fill, over the same memory."""
+    """The stored values of a tensor with another fill, over the same memory where they are values
+    of its leaf."""
     if alike(tensor.fill_value, fill):
         return tensor
     format, dtype = tensor.format, tensor.dtype
+    if tensor.layout.values is None:
+        copy: Tensor = bare(format, fill, dtype)
+        copy_stored(copy, tensor)
+        return copy
     key = (id(format), fill.tobytes(), dtype)
     again = key in _makers or key in _once
     made: Tensor = maker(format, fill, dtype)() if again else bare(format, fill, dtype)

@@ -17,6 +17,7 @@ from finch_array.namespace import method
 from finch_array.operands import is_dense, settled, stored
 from finch_array.run import materialised
 from finch_core.errors import FormatError, OutOfBounds
+from finch_core.runtime.lists import memory_of
 from finch_core.runtime.tensor import Tensor
 
 VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -132,10 +133,10 @@ def in_place(array: Any, result: Any) -> Any:
 
 
 def replace(array: Tensor, result: Any) -> None:
-    """Give ``array`` the values of ``result``, of the same shape: in its memory where it is dense,
-    otherwise in new buffers."""
-    if is_dense(array):
-        array.to_numpy()[...] = result.to_numpy()
+    """Give ``array`` the values of ``result``, of the same shape: in its memory where NumPy can
+    write that, otherwise in new buffers."""
+    if (memory := memory_of(array)) is not None:
+        memory[...] = result.to_numpy()
         return
     cast = result if result.dtype == array.dtype else fn.cast(result, array.dtype)
     if cast.__class__ is not Tensor or cast.format != array.format:
@@ -209,9 +210,10 @@ def dlpack_device(array: Any) -> Any:
 
 
 def _dense(array: Any) -> Any:
-    if not is_dense(array):
-        raise BufferError("DLPack has dense arrays only: np.asarray(A) makes one")
     try:
-        return array.to_numpy()
+        found = memory_of(array)
     except FormatError as error:
         raise BufferError(str(error)) from error
+    if found is None:
+        raise BufferError("DLPack has dense arrays only: np.asarray(A) makes one")
+    return found

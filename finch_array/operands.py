@@ -242,8 +242,22 @@ def entries(array: Any) -> int:
     return int(total)
 
 
+def holding(array: Any) -> Any:
+    """The tensor that an array with memory is, or is a view of."""
+    while array.__class__ is not Tensor:
+        array = array.tensor
+    return array
+
+
+def tells_absent(array: Any) -> bool:
+    """Whether a leaf of an array with memory may say of a position that nothing is stored there, so
+    that the levels do not tell where elements are."""
+    return type(holding(array).layout.levels[-1]).is_stored is not Format.is_stored
+
+
 def is_dense(array: Any) -> bool:
-    """Whether an array stores every element by itself: all its levels are dense."""
+    """Whether an array stores every element by itself: all its levels are dense. Its memory need
+    not be that of a NumPy array (see ``lists.memory_of``)."""
     found = _dense.get(array.signature)
     if found is None:
         if len(_dense) >= MOST:

@@ -30,6 +30,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr, Literal
 from finch_core.ir.operators import Operator, operator_for
 from finch_core.ir.program import Stored
+from finch_core.runtime.lists import memory_of
 from finch_core.runtime.tensor import Tensor
 
 
@@ -200,7 +201,7 @@ def _square(expr: Expr) -> Expr:
 def root(array: Any) -> Any:
     """The square roots of an array of floats that was made for this: in its memory where it is
     dense, and its fill does not change."""
-    if array.__class__ is Tensor and is_dense(array) and not array.fill_value:
+    if memory_of(array) is not None and array.__class__ is Tensor and not array.fill_value:
         with np.errstate(all="ignore"):
             np.sqrt(array.arrays[0], out=array.arrays[0])
         return array
@@ -236,7 +237,7 @@ def divided(array: Any, count: float) -> Any:
     its memory where it is dense."""
     divisor = np.asarray(count, float if array.dtype.kind == "m" else array.dtype)[()]
     zero = array.dtype.kind in "fc" and count and not array.fill_value  # what the fill remains
-    if zero and array.__class__ is Tensor and is_dense(array):
+    if zero and array.__class__ is Tensor and memory_of(array) is not None:
         with np.errstate(all="ignore"):
             np.divide(array.arrays[0], divisor, out=array.arrays[0])
         return array
@@ -294,7 +295,7 @@ def _spread_of_parts(
     stored = _stored_counts(array, axes)
     parts = [total, stored, middle]
     tensors = builtins.all(part.__class__ is Tensor for part in parts)
-    if tensors and builtins.all(map(is_dense, parts)):
+    if tensors and builtins.all(memory_of(part) is not None for part in parts):
         dense = [part.arrays[0] for part in parts]
         _combine(dense, array.fill_value, float(count), divisor, of_dense)
         return total
@@ -310,15 +311,15 @@ def _spread_of_parts(
 def _values_in_turn(parts: list[Any]) -> list[Any] | None:
     """The stored values of tensors that store the same elements, one by one; None for others."""
     first = parts[0]
-    leaf = first.layout.fields[-1].get("val")
+    number = first.layout.values
     like = [with_leaf(part.format, first.fill_value, first.dtype) for part in parts]
-    if leaf is None or first.layout.scalars or has_structure(first) or set(like) != {like[0]}:
+    if number is None or first.layout.scalars or has_structure(first) or set(like) != {like[0]}:
         return None
     used = [part.arrays_in_use() for part in parts]
     for k, arrays in enumerate(zip(*used, strict=True)):
-        if k != leaf.number and not builtins.all(np.array_equal(arrays[0], x) for x in arrays[1:]):
+        if k != number and not builtins.all(np.array_equal(arrays[0], x) for x in arrays[1:]):
             return None
-    return [arrays[leaf.number] for arrays in used]
+    return [arrays[number] for arrays in used]
 
 
 def _of_sparse(array: Any, middle: Any, total: Any, count: int, stored: Any, divisor: float) -> Any:

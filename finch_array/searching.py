@@ -133,10 +133,10 @@ def mapped(array: Any, function: Callable[[Any], Any]) -> Any:
     inner = stored(settled(array))
     source = inner.source if isinstance(inner.source, Tensor) else materialised(inner.source)
     (fill,) = function(np.asarray([source.fill_value], source.dtype))
-    if source.layout.levels[-1].layout != "values":
+    number = source.layout.values
+    if number is None:
         shape, coords, values = coordinates(array)
         return sorted_tensor(shape, coords, function(values), fill, of=(array,))
-    number = source.layout.fields[-1]["val"].number
     arrays = [part.copy() for part in source.arrays]
     arrays[number] = function(source.arrays[number])
     made: Tensor = maker(source.format, fill, fill.dtype)()

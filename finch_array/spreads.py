@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans, programs
-from finch_array.operands import has_memory, is_dense
+from finch_array.operands import has_memory, is_dense, tells_absent
 from finch_array.ready import Ready, blank_of
 from finch_array.requests import Request, letters
 from finch_array.run import prepared
@@ -61,7 +61,7 @@ def _ready(
 ) -> Ready | None:
     if dtype.kind != "f" or not axes or not has_memory(array):
         return None
-    if array.fill_value != 0 and not is_dense(array):
+    if array.fill_value != 0 and (not is_dense(array) or tells_absent(array)):
         return None
     names = letters(array.ndim)
     kept = tuple(n for k, n in enumerate(names) if k not in axes)

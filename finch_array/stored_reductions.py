@@ -26,6 +26,7 @@ from finch_core.ir.expressions import Call, Expr, Literal, alike
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Stored
 from finch_core.records import frozen
+from finch_core.runtime.lists import memory_of
 from finch_core.runtime.tensor import Tensor
 
 UFUNCS: dict[Operator, Any] = {
@@ -178,9 +179,9 @@ def _of_scattered(
 ) -> Any:  # fmt: skip
     """The reduction by a walk of what is stored."""
     found = _over_stored(name, op, array, axes, value or _itself, way.dtype, way.start)
-    if found.__class__ is not Tensor or not is_dense(found):
+    values = memory_of(found) if found.__class__ is Tensor else None
+    if values is None:
         return None
-    values = found.to_numpy()  # its own memory
     if op is prim.mul and not np.isfinite(values).all():
         return None
     filled = way.ufunc(values, way.fill)

@@ -85,7 +85,8 @@ def _plan(source: Tensor, wanted: Sequence[bool]) -> _Made | None:
     for (units, dim), (others, _) in pairs:
         kept = [k for k in units if levels[k].layout != "dense"]
         new = len(others) - len(kept)
-        if new < 0 or (new and _torn(levels, kept[0] if kept else dim)):
+        after = kept[0] if kept else dim
+        if new < 0 or (new and (_torn(levels, after) or not _pass(levels[:after]))):
             return None
         chosen += [None] * new + kept + ([] if dim is None else [dim])
     made: Any = leaf
@@ -116,6 +117,11 @@ def _groups(ones: Sequence[bool]) -> list[tuple[list[int], int | None]]:
             found.append((units, k))
             units = []
     return [*found, (units, None)]
+
+
+def _pass(levels: Sequence[Format]) -> bool:
+    """Whether levels take another one below them: they do not look at its elements."""
+    return all(level.passes_values for level in levels)
 
 
 def _torn(levels: Sequence[Format], after: int | None) -> bool:

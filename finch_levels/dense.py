@@ -38,6 +38,7 @@ class Dense(Format):
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True
     shares: ClassVar[bool] = False
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     stores_fill: ClassVar[bool] = True
     pads: ClassVar[bool] = True

@@ -63,6 +63,7 @@ class SparseBand(Format):
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     pads: ClassVar[bool] = True
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
 
     @classmethod

@@ -67,6 +67,7 @@ class SparseBlockList(Format):
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its blocks"
 

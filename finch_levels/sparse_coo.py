@@ -69,6 +69,7 @@ class SparseCOO(Format):
     thaws: ClassVar[bool] = False
     shares: ClassVar[bool] = False
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its entries"
 

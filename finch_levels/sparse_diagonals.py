@@ -50,6 +50,7 @@ class SparseDiagonals(Format):
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     pads: ClassVar[bool] = True
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its diagonals"
 

@@ -49,6 +49,7 @@ class SparseHash(Format):
     reads_updates: ClassVar[bool] = True
     shares: ClassVar[bool] = False
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @classmethod

@@ -86,6 +86,7 @@ class SparseInterval(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     limit: ClassVar[Limit] = staticmethod(only_first_run)
 

@@ -64,6 +64,7 @@ class SparseList(Format):
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its stored indices"
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})

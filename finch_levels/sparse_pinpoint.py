@@ -60,6 +60,7 @@ class SparsePinpoint(Format):
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     limit: ClassVar[Limit] = staticmethod(only_first)
 

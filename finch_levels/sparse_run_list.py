@@ -87,6 +87,7 @@ class SparseRunList(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its runs"
 

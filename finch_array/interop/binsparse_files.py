@@ -222,10 +222,9 @@ _WRITTEN = ("dense", "compressed", "coordinates")
 
 
 def _values(tensor: Tensor, leaf: Any, buffers: dict[str, Any]) -> Any:
-    found = buffers.get(f"{tensor.ndim}_val")
-    if found is not None and tensor.dtype.kind in "biufc":
-        return found
-    if found is None and tensor.dtype == np.bool_:  # what is stored is True
+    if tensor.layout.values is not None and tensor.dtype.kind in "biufc":
+        return buffers[f"{tensor.ndim}_val"]
+    if not leaf.fields and tensor.dtype == np.bool_:  # what is stored is True
         return np.broadcast_to(np.True_, (tensor.nstored,))
     raise FormatError(f"binsparse files have no values of {leaf}")
 

@@ -111,8 +111,9 @@ def _from_blocks(ptr: Any, idx: Any, values: Any, shape: tuple[int, ...], by_row
 
 
 def to_torch(array: Any) -> Any:
-    """A torch tensor over the memory of a dense array, or of rows or columns of lists with equal
-    dtypes of indices and pointers; otherwise of coordinates, copied. Raises ``FormatError`` for a
+    """A torch tensor over the memory of a dense array of values (a copy, if its leaf has another
+    form), or of rows or columns of lists with equal dtypes of indices and pointers; otherwise of
+    coordinates, copied. Raises ``FormatError`` for a
     fill value other than 0."""
     torch = library("torch", EXTRA)
     found = array_of(array)

@@ -56,6 +56,9 @@ class Layout:
     dtype: np.dtype[Any]
     """The dtype of the values; to ask the levels takes as long as a small kernel."""
     sized: tuple[Sized, ...]
+    values: int | None = None
+    """The number of the buffer that has every element other than the fill as it is; None: elements
+    are computed, or not stored as values (``passes_values``)."""
     sizeless: int | None = None
 
     def part(self, level: int, name: str) -> Part:
@@ -86,8 +89,14 @@ def layout(format: Format) -> Layout:
     words_ = max(offset + (ndim > 0), 1)
     return Layout(
         levels, ndim, tuple(scalars), tuple(buffers), words_, parts, format.dtype,
-        tuple(map(_sized, levels)), sizeless,
+        tuple(map(_sized, levels)), _values(levels, parts[-1]), sizeless,
     )  # fmt: skip
+
+
+def _values(levels: tuple[Format, ...], leaf: Mapping[str, Part]) -> int | None:
+    """``Layout.values``: that of a leaf of values below levels that pass them."""
+    passed = all(level.passes_values for level in levels[:-1])
+    return leaf["val"].number if passed and levels[-1].layout == "values" else None
 
 
 def _sized(level: Format) -> Sized:

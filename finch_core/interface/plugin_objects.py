@@ -18,9 +18,9 @@ from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.level import Format
-from finch_core.interface.storage import Field
+from finch_core.interface.storage import Field, field_of_values
 from finch_core.interface.structure import Structure
-from finch_core.ir.dtypes import FLOAT64
+from finch_core.ir.dtypes import BOOL, FLOAT64
 from finch_core.ir.operators import Operator
 from finch_core.ir.primitives import PRIMITIVES
 from finch_core.ir.stored_dtypes import StoredDtype
@@ -208,6 +208,7 @@ def _of_format(item: type[Format]) -> Iterator[str]:
     yield _wrong_protocols(_said(item, made, "protocols"))
     yield _wrong_structure(_said(item, made, "structure"))
     yield _wrong_sharing(_said(item, made, "parallel"), made)
+    yield _wrong_values(item, made, _said(item, made, "passes_values"))
     if made is not None:
         yield _wrong_child(made)
         yield _wrong_fields(made)
@@ -266,6 +267,16 @@ def _wrong_sharing(sharing: Any, made: Format | None) -> str:
     return ""
 
 
+def _wrong_values(item: type[Format], made: Format | None, passes: Any) -> str:
+    if passes is None or (passes is False or made is None):
+        return ""
+    if passes is not True:
+        return f"has passes_values = {passes!r}: True or False is expected"
+    other = None if made.is_leaf else example(item, BOOL)
+    name = None if other is None else field_of_values(made, other)
+    return "" if name is None else f"passes values, and its field {name!r} has their dtype"
+
+
 def _wrong_child(made: Format) -> str:
     try:
         hash(made)
@@ -290,11 +301,11 @@ def _wrong_fields(made: Format) -> str:
     return f"has two fields that are called {twice[0]!r}" if twice else ""
 
 
-def example(item: type[Format]) -> Format | None:
-    """An instance of this class; None if it takes arguments other than a child, or another
-    child."""
+def example(item: type[Format], dtype: np.dtype[Any] = FLOAT64) -> Format | None:
+    """An instance of this class, over a leaf of this dtype; None if it takes arguments other than
+    a child, or another child."""
     try:
-        return item() if item.is_leaf else item(_Leaf())  # type: ignore[call-arg]
+        return item() if item.is_leaf else item(_Leaf(dtype))  # type: ignore[call-arg]
     except Exception:
         return None
 
@@ -303,16 +314,18 @@ def example(item: type[Format]) -> Format | None:
 class _Leaf(Format):
     """A leaf that stores nothing, as the child of levels that are checked."""
 
+    type: np.dtype[Any]
+
     name = "leaf"
     is_leaf = True
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return FLOAT64
+        return self.type
 
     @property
     def fill_value(self) -> Any:
-        return FLOAT64.type(0)
+        return self.type.type(0)
 
 
 __all__ = ["SIGNATURES", "example", "objection"]

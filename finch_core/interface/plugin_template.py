@@ -113,6 +113,7 @@ class {cls}(Format):
     name = "{cls}"
     order = Order.ANY
     protocols = frozenset({{"walk", "follow"}})
+    passes_values = True
 
     @property
     def fields(self) -> tuple[Field, ...]:

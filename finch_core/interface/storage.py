@@ -93,6 +93,10 @@ class Storage:
     pads: ClassVar[bool] = False
     """Whether it also stores indices that were never written, so that a stored fill carries no
     information: conversions to formats that can leave it out do so."""
+    passes_values: ClassVar[bool] = False
+    """Whether each subfiber of a level is one of the child's as it is, or all fill, and no field
+    depends on values or their dtype. Functions of all elements then map the leaf's values, and keep
+    the level. Without it, values may be computed from those of the child."""
 
     @property
     def child(self) -> Storage | None:
@@ -176,6 +180,13 @@ class Storage:
         return None
 
 
+def field_of_values(one: Storage, other: Storage) -> str | None:
+    """The name of a field that has another dtype in another level that differs in the leaf's dtype
+    alone; None if there is none."""
+    pairs = zip(one.fields, other.fields, strict=True)
+    return next((a.name for a, b in pairs if a.dtype != b.dtype), None)
+
+
 # -- dtypes of fields -------------------------------------------------------------------
 
 
@@ -222,4 +233,4 @@ def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
     return found
 
 
-__all__ = ["Field", "Storage", "integer_dtype", "leaf_dtype", "require_index"]
+__all__ = ["Field", "Storage", "field_of_values", "integer_dtype", "leaf_dtype", "require_index"]

@@ -330,6 +330,18 @@ class Constant(TensorLike):
             raise FormatError("a constant cannot be updated")
         return Run(Constant(self.value, self.rank - 1, self.extents[1:]))
 
+    @property
+    def drops_updates(self) -> bool:
+        """Nothing is stored where the value is known, as that of a fill; others are computed."""
+        return isinstance(self.value, (Literal, Missing))
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        if not self.drops_updates:
+            raise FormatError(
+                "an element that its level computes cannot be updated in place",
+                hint="write to another tensor, or assign the whole of this one",
+            )
+
     def read(self, ctx: Context) -> Expr:
         return self.value
 

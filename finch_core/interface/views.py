@@ -92,7 +92,7 @@ class InPlace(View):
 
     @property
     def drops_updates(self) -> bool:
-        return isinstance(self.inner, Constant) or self.inner.drops_updates
+        return self.inner.drops_updates
 
 
 @frozen

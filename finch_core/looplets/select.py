@@ -85,7 +85,7 @@ class Select(TensorLike):
         """Updates in place reach the one that is selected."""
 
         def updated(part: TensorLike) -> None:
-            if not isinstance(part, Constant):
+            if not part.drops_updates:
                 part.update(ctx, op, value)
 
         ctx.fork(self.cond, lambda: updated(self.yes), lambda: updated(self.no))

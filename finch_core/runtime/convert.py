@@ -457,17 +457,30 @@ def structure(source: Any) -> np.ndarray[Any, Any]:
     return found
 
 
+def copy_stored(out: Any, source: Any, value: Any = None) -> None:
+    """Set ``out`` to the shape of ``source``, and to ``value`` where that stores an element (None:
+    to the element)."""
+    out.set_shape(source.shape)
+    wanted, given = (None, ()) if value is None else (Name("value"), (value,))
+    program = _where_stored(("out", "data"), source.ndim, wanted)
+    params = (*program.params, "value")[: 2 + len(given)]
+    body = Sequential((Declare("out", Literal(out.fill_value, out.dtype)), program.body))
+    cached_kernel(Program("copy_stored", params, body), LINEAR)(out, source, *given)
+
+
 def set_stored(tensor: Tensor, value: Any) -> None:
     """Set all that a tensor stores to ``value``, in place."""
     program = _where_stored(("out",), tensor.ndim, Literal(value, tensor.dtype))
     cached_kernel(program, LINEAR)(tensor)
 
 
-def _where_stored(params: tuple[str, ...], ndim: int, value: Expr) -> Program:
-    """``for i, j in _: if stored(data[i, j]): out[i, j] = value``, of one tensor or of two."""
+def _where_stored(params: tuple[str, ...], ndim: int, value: Expr | None) -> Program:
+    """``for i, j in _: if stored(data[i, j]): out[i, j] = value``, of one tensor or of two; None:
+    the value is that of ``data``."""
     indices = tuple(Index(f"i{k}") for k in range(ndim))
-    update = Update(Access(params[0], indices), None, value)
-    body: Stmt = Sieve(Stored(Access(params[-1], indices)), update)
+    source = Access(params[-1], indices)
+    update = Update(Access(params[0], indices), None, source if value is None else value)
+    body: Stmt = Sieve(Stored(source), update)
     for index in reversed(indices):
         body = Loop(index, None, body)
     return Program("where_stored", params, body)

@@ -11,6 +11,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import type_of
 from finch_core.ir.operators import exact_value
+from finch_core.locks import imported
 from finch_core.records import evolve
 from finch_core.runtime.storage import TensorStorage
 
@@ -23,6 +24,10 @@ def like(source: Storage, value: Any = None, dtype: Any = None) -> tuple[Storage
     format = _with_leaf(source.format, _leaf(source.format, value, dtype))
     wanted = format.fill_value if value is None else _held(value, format.dtype)
     made = type(source).bare(format)
+    if not _is_copied(source.format):
+        copy_stored = imported("finch_core.runtime.convert").copy_stored  # which imports this
+        copy_stored(made, source, wanted)  # passed, so that the fill is stored, too
+        return made, None
     made.record[: source.ndim] = source.shape
     positions = 1
     for k, (level, above, _sizes, _below) in enumerate(source.levels()):
@@ -74,6 +79,13 @@ def _with_leaf(format: Any, leaf: Format) -> Format:
         return leaf
     made: Format = evolve(format, lvl=_with_leaf(format.child, leaf))
     return made
+
+
+def _is_copied(format: Format) -> bool:
+    """Whether the buffers of the levels say what is stored, whatever the values are."""
+    *levels, leaf = format.levels()
+    passed = all(level.passes_values for level in levels)
+    return passed and type(leaf).is_stored is Format.is_stored
 
 
 def _copy_level(source: TensorStorage, made: TensorStorage, k: int) -> None:

@@ -177,6 +177,22 @@ def is_dense(tensor: Any) -> bool:
     return layouts == ["dense"] * tensor.ndim + ["values"]
 
 
+def memory_of(array: Any) -> np.ndarray[Any, Any] | None:
+    """The elements of a tensor, or of a view of one, as an array over its memory, so that what is
+    written to one is in the other; None where ``to_numpy`` makes an array of its own: of levels
+    that are not dense, of a leaf that stores values in a form of its own, of a view that a kernel
+    reads."""
+    inner = array
+    while not isinstance(inner, TensorStorage):
+        if not hasattr(inner, "tensor"):
+            return None
+        inner = inner.tensor
+    if not is_dense(inner):
+        return None
+    found: np.ndarray[Any, Any] = array.to_numpy()
+    return found if inner is array or np.may_share_memory(found, inner.arrays[0]) else None
+
+
 Lists = tuple[int, Sequence[tuple[int | None, int]], int]
 """How many levels are dense, the numbers of the buffers of each list inside of them (where its
 fibers end, None if an entry has an index in the level above, too; and indices), and that of the
@@ -213,5 +229,6 @@ def _new_lists(tensor: TensorStorage) -> Lists | None:
 
 
 __all__ = [
-    "array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense", "stored_positions",
+    "array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense", "memory_of",
+    "stored_positions",
 ]  # fmt: skip

@@ -124,7 +124,7 @@ def changes(given: Given, format: Format) -> Iterator[Given]:
             continue
         for size in range(len(value)):
             yield given.having(name, f"is cut to {size} elements", value[:size].copy())
-        if int(name.partition("_")[0]) == leaf_depth or value.dtype.kind not in "iub":
+        if int(name.partition("_")[0]) == leaf_depth or value.dtype.kind not in "iubf":
             continue
         for k in range(len(value)):
             for other in _others(value, k, given.shape):
@@ -137,6 +137,8 @@ def _others(array: Array, k: int, shape: tuple[int, ...]) -> list[Any]:
     """Other values of an element: its neighbours, the ends of dimensions and of the dtype."""
     if array.dtype.kind == "b":
         return [not array[k]]
+    if array.dtype.kind == "f":
+        return [array[k] + 1, -2 * array[k]]
     if array.dtype.kind not in "iu":
         return []
     info, here = np.iinfo(array.dtype), int(array[k])

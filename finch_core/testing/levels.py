@@ -35,6 +35,7 @@ from finch_core.testing.level_gaps import LevelGaps
 from finch_core.testing.level_in_place import LevelInPlace
 from finch_core.testing.level_parallel import LevelInParallel
 from finch_core.testing.level_updates import LevelUpdates
+from finch_core.testing.level_values import LevelValues
 from finch_core.testing.running import (
     ANY_ORDER,
     FULL,
@@ -55,7 +56,13 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 @ANY_ORDER
 class LevelSuite(
-    RunsOnBackends, LevelUpdates, LevelInPlace, LevelInParallel, LevelBuffers, LevelGaps
+    RunsOnBackends,
+    LevelUpdates,
+    LevelInPlace,
+    LevelInParallel,
+    LevelBuffers,
+    LevelGaps,
+    LevelValues,
 ):
     """The tests that every level format must pass, compared with NumPy. A complete test module::
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,9 @@ from finch_core.symbolic.plugin_rules import PluginRule
 from finch_core.symbolic.simplifier import RULES, Simplifier
 from finch_core.testing.arrays import array
 from finch_core.testing.formats import admit, level_names, nest
+from finch_core.testing.level_buffers import contents
 from finch_core.testing.level_updates import more
+from finch_core.testing.level_values import has_arrays
 from finch_core.testing.running import ANY_ORDER, backend_names, on, using
 
 
@@ -97,6 +99,69 @@ class LeafSuite(_Suite):
             with np.errstate(invalid="ignore"):
                 expected = self.kept(leaf, first + rest)
             np.testing.assert_array_equal(tensor.to_numpy(), expected)
+
+    def test_arrays_are_assigned(self, backend: str) -> None:
+        """What is written to a dense array, or to lists, is in it, in whatever form the leaf stores
+        it."""
+        for leaf in self.leaves if has_arrays() else ():
+            if is_tuple(leaf.dtype) or not leaf.holds_fill:
+                continue
+            for level in ("dense", "compressed"):
+                format = nest([hub().layout(level)], leaf)
+                wanted, other = self.data(leaf, (7,), "half"), self.data(leaf, (7,), "full")
+                with using(backend):
+                    tensor = Tensor(format, wanted)
+                    for index in (2, slice(3, 6), np.array([6, 0]), Ellipsis):
+                        tensor[index] = wanted[index] = other[index]
+                        np.testing.assert_array_equal(tensor.to_numpy(), wanted, f"{format}")
+                        wanted, tensor = wanted.copy(), tensor.copy()
+                assert tensor.format == format
+
+    def test_what_was_never_written_is_the_fill(self, backend: str) -> None:
+        """Below a list, too, and in functions of arrays: a leaf may say that nothing is stored at a
+        position (``is_stored``)."""
+        for leaf in self.leaves:
+            if not leaf.holds_fill:
+                continue
+            at, wanted = np.array([0, 3]), np.full(5, leaf.fill_value, leaf.dtype)
+            wanted[at] = self.data(leaf, (2,), "full")
+            with using(backend), np.errstate(all="ignore"):
+                dense = nest([hub().layout("dense")], leaf)
+                plain = on(backend, put)(Tensor(dense, (5,)), at, wanted[at])
+                for tensor in (plain, _listed(plain)):
+                    told = f" of {tensor.format}"
+                    np.testing.assert_array_equal(tensor.to_numpy(), wanted, told, strict=True)
+                    for name, function in _functions(leaf).items():
+                        found = function(tensor).to_numpy()
+                        np.testing.assert_array_equal(found, function(wanted), name + told)
+
+
+def _listed(plain: Tensor) -> Tensor:
+    """A list of all indices over the leaf of a dense vector."""
+    (n,), leaf = plain.shape, plain.format.levels()[-1]
+    format = nest([hub().layout("compressed")], leaf)
+    made = {"ptr": np.array([0, n]), "idx": np.arange(n)}
+    buffers = {f"0_{f.name}": made[f.name].astype(f.dtype) for f in format.fields}
+    buffers |= {name: part for name, part in contents(plain).items() if name.startswith("1_")}
+    return Tensor.from_buffers(format, (n,), buffers)
+
+
+def put(out: Any, at: Any, x: Any) -> Any:
+    """Set some elements of a vector."""
+    for k in _:
+        out[at[k]] = x[k]
+    return out
+
+
+def _functions(leaf: Format) -> dict[str, Callable[[Any], Any]]:
+    """Array functions that are defined on a leaf's dtype, and do not keep its fill."""
+    if not has_arrays() or is_tuple(leaf.dtype):
+        return {}
+    found: dict[str, Callable[[Any], Any]] = {"==": lambda x: x == leaf.fill_value}
+    if leaf.dtype.kind in "iufc":
+        one = leaf.dtype.type(1)
+        found |= {"+": lambda x: x + one, "-": lambda x: one - x}
+    return found
 
 
 def assigned(s: Any, x: Any) -> Any:

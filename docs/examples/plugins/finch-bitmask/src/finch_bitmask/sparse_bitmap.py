@@ -42,6 +42,7 @@ class SparseBitmap(Format):
     name: ClassVar[str] = "SparseBitmap"
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property

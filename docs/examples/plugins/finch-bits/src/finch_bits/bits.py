@@ -38,6 +38,7 @@ class Bits(Format):
     name: ClassVar[str] = "Bits"
     order: ClassVar[Order] = Order.ANY
     shares: ClassVar[bool] = False
+    passes_values: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
 
     @property
