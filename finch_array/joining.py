@@ -21,6 +21,7 @@ from finch_array.ready import warn_if_dense
 from finch_array.requests import letters
 from finch_array.run import as_seen, reordered, sorted_tensor
 from finch_array.written_plans import Known, again, plan_of, result_of, told
+from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
 from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
@@ -396,9 +397,10 @@ def format_of_join(
         columns.append(structures.in_another_fill(columns[0]))
     wanted = structures.side_by_side(columns, at)
     offered: list[list[Format]] = [[] for _ in axes]
+    in_pieces = any(hasattr(x, "signature") and has_structure(x) for x in arrays)
     for array in arrays:
         for own, level in zip(offered, _levels(array, axes, place, new), strict=False):
-            if level is not None:
+            if level is not None and not (in_pieces and _takes_one_segment(level)):
                 own.append(level)
     format = structures.nested(wanted, offered, structures.leaf_for(cast_value(fill, dtype), dtype))
     if (
@@ -408,6 +410,11 @@ def format_of_join(
         format = widened(format)
     gaps = any(level.structure.gaps for level in format.levels()[:-1])
     return format, [gaps and x for x in full]
+
+
+def _takes_one_segment(level: Format) -> bool:
+    """Whether a fiber of a level cannot be appended to: segments are written one after another."""
+    return level.order is Order.ONCE and not level.resumes
 
 
 def _alike(number: Any, fill: Any, dtype: np.dtype[Any]) -> bool:

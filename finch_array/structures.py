@@ -347,9 +347,11 @@ def _essence(structure: Structure) -> tuple[Pieces, bool, bool]:
 
 def _is_written_in_order(level: Any) -> bool:
     """Whether a level is made to be written in order, by itself. One with gaps that takes writes
-    in any order (a hash table) keeps more than a result needs that is written in order."""
+    in any order (a hash table) keeps more than a result needs that is written in order; one with a
+    limit may not hold a result, unless the limit is one piece, which structures tell."""
     kind: Structure = level.structure
-    return (level.order is Order.ONCE or not kind.gaps) and not kind.joined
+    ordered = level.order is Order.ONCE or not kind.gaps
+    return ordered and not kind.joined and (kind.single or level.limit is None)
 
 
 def forgets(levels: Sequence[Any]) -> bool:

@@ -16,7 +16,7 @@ import finch_array as fa
 from finch_bitmask import SparseBitmap
 from finch_core import Tensor
 from finch_core.testing import array, leaf, nest
-from finch_levels import Dense, SparseHash, SparseList
+from finch_levels import Dense, RunList, SparseHash, SparseList
 
 FUNCTIONS = {
     "add": lambda x, y: x + y, "scale": lambda x, y: x * 3 - y, "less": lambda x, y: x < 2,
@@ -38,6 +38,19 @@ for outer in (Dense, SparseList, SparseHash):
     A[1:3, 5] = 7
     x[1:3, 5] = 7
     assert (np.asarray(A) == x).all() and A.format == outer(SparseBitmap(leaf()))
+JOINED = {
+    "concat": (lambda x: fa.concat([x, x], axis=1), lambda x: np.concatenate([x, x], 1)),
+    "rows": (lambda x: fa.concat([x, x]), lambda x: np.concatenate([x, x])),
+    "tile": (lambda x: fa.tile(x, (1, 2)), lambda x: np.tile(x, (1, 2))),
+    "roll": (lambda x: fa.roll(x, 2, axis=1), lambda x: np.roll(x, 2, 1)),
+    "pad": (lambda x: np.pad(x, 1),) * 2,
+    "stack": (lambda x: fa.stack([x, x], axis=1), lambda x: np.stack([x, x], 1)),
+}
+for outer, inner in ((RunList, SparseBitmap), (SparseBitmap, RunList)):
+    x = array((4, 70), float, "half", 1)
+    A = Tensor(outer(inner(leaf())), x)
+    for name, (ours, theirs) in JOINED.items():
+        assert np.array_equal(np.asarray(ours(A)), theirs(x)), (outer, inner, name)
 print("all agree")
 """
 

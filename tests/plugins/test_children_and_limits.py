@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from plugin_support import format_like
 
+from finch_array import structures
 from finch_core import Tensor, kernel
 from finch_core.errors import FormatError, PluginError
 from finch_core.interface.capacity import only_first, stored
 from finch_core.interface.plugin_calls import described
 from finch_core.interface.tensorlike import Constant
-from finch_core.level import Format, check_leaf
+from finch_core.level import Format, Structure, check_leaf
 from finch_core.looplets import Lookup
 from finch_core.testing.formats import admit, nest
 from finch_core.testing.programs import dot
@@ -106,6 +107,14 @@ def test_limits_depend_on_parameters(limit: Any) -> None:
     for width in (1, 3):
         kept = admit(kind(Element(0.0), width), data)
         assert kept.tolist() == [k if k <= width else 0 for k in range(5)]
+
+
+def test_results_get_no_level_with_a_limit() -> None:
+    """Which may not hold them."""
+    kind = format_like(limit=first, width=2, __annotations__={"lvl": Format, "width": int})
+    level = kind(Element(0.0), 2)
+    for format in (level, attrs.evolve(level, width=3)):
+        assert structures.level_for(Structure(), [format], Element(0.0)).name == "SparseList"
 
 
 @pytest.mark.parametrize("limit", [only_first, staticmethod(only_first)], ids=str)
