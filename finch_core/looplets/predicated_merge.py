@@ -319,11 +319,8 @@ class _Merge:
         ``begun``: its positions advance with the loop.
         """
         looplet = self._expanded(given, guard)
-        if isinstance(looplet, Run):
+        if isinstance(looplet, Run):  # one that fails does so where its value is needed
             present = place.is_present(looplet.body)
-            beyond = looplet.body.is_out_of_bounds  # a point fails where its value is needed
-            if looplet.fails or (beyond and not self.region.is_point(self.ctx)):
-                return None
             return Piece(None, looplet, present, looplet)
         if isinstance(looplet, Lookup):
             return Piece(None, looplet, TRUE, looplet)
