@@ -94,7 +94,9 @@ def first(self: Any, fiber: Any, fill: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "limit", [first, property(lambda self: functools.partial(first, self))], ids=str
+    "limit",
+    [first, property(lambda self: functools.partial(first, self))],
+    ids=["method", "property"],
 )
 def test_limits_depend_on_parameters(limit: Any) -> None:
     kind = format_like(
@@ -108,7 +110,7 @@ def test_limits_depend_on_parameters(limit: Any) -> None:
         assert kept.tolist() == [k if k <= width else 0 for k in range(5)]
 
 
-@pytest.mark.parametrize("limit", [only_first, staticmethod(only_first)], ids=str)
+@pytest.mark.parametrize("limit", [only_first, staticmethod(only_first)], ids=["plain", "static"])
 def test_limits_of_classes_are_as_before(limit: Any) -> None:
     kept = admit(format_like(limit=limit)(Element(0.0)), np.arange(5.0))
     assert kept.tolist() == [0, 1, 0, 0, 0]
