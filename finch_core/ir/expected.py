@@ -60,11 +60,17 @@ def of_dtype(value: Any, dtype: np.dtype[Any], what: str) -> Expr:
     return found
 
 
+_NUMBERS = frozenset("biufc")
+"""The kinds of numbers and bools: tuples, dates and the like are converted as a whole."""
+
+
 def held(value: Expr, dtype: Type, what: str) -> Expr:
     """``value``; ``PluginError`` if ``what``, which has this dtype, does not hold values of its
     kind: a float in an integer, a number in a bool."""
     target, given = concrete(dtype), value.dtype
-    if given is target or holds(target, given):
+    if given is target or not {target.kind, concrete(given).kind} <= _NUMBERS:
+        return value
+    if holds(target, given):
         return value
     if isinstance(value, Literal) and value.value == value.cast_to(target).value:
         return value

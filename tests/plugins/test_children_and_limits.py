@@ -95,7 +95,9 @@ def first(self: Any, fiber: Any, fill: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "limit", [first, property(lambda self: functools.partial(first, self))], ids=str
+    "limit",
+    [first, property(lambda self: functools.partial(first, self))],
+    ids=["method", "property"],
 )
 def test_limits_depend_on_parameters(limit: Any) -> None:
     kind = format_like(
@@ -117,7 +119,7 @@ def test_results_get_no_level_with_a_limit() -> None:
         assert structures.level_for(Structure(), [format], Element(0.0)).name == "SparseList"
 
 
-@pytest.mark.parametrize("limit", [only_first, staticmethod(only_first)], ids=str)
+@pytest.mark.parametrize("limit", [only_first, staticmethod(only_first)], ids=["plain", "static"])
 def test_limits_of_classes_are_as_before(limit: Any) -> None:
     kept = admit(format_like(limit=limit)(Element(0.0)), np.arange(5.0))
     assert kept.tolist() == [0, 1, 0, 0, 0]
