@@ -182,7 +182,7 @@ class Storage:
 
 def field_of_values(one: Storage, other: Storage) -> str | None:
     """The name of a field that has another dtype in another level that differs in the leaf's dtype
-    alone; None if there is none. Scratch buffers are made anew."""
+    alone; None if there is none. Scratch holds nothing between calls."""
     pairs = zip(one.fields, other.fields, strict=True)
     return next((a.name for a, b in pairs if a.dtype != b.dtype and not a.scratch), None)
 
