@@ -259,14 +259,13 @@ class Running:
             command = [*compiler.command, *flags, "kernel.c", "-o", "kernel.so"]
             command += ["-lm"] * (OWN_LIBRARIES not in flags or _calls_math(source))
             command += ["-lgcc"] * (OWN_LIBRARIES in flags)
-            with open(self._path("said"), "wb") as said:
-                self._process = subprocess.Popen(
-                    command,
-                    cwd=self._folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=said,
-                    stderr=subprocess.STDOUT,
-                )
+            self._process = subprocess.Popen(
+                command,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
         except BaseException:
             _remove(self._folder)
             raise
@@ -278,17 +277,17 @@ class Running:
     def forget(self) -> None:
         """In a child process, whose parent waits for the compiler."""
         self._process.returncode = 0
+        self._process.stdout.close()
 
     def outcome(self) -> Outcome:
         """What it made, once it has ended; the folder is removed. It is stopped after
         ``_TIMEOUT`` seconds, and by an exception of a signal's handler."""
         try:
-            try:
-                status = self._process.wait(_TIMEOUT)
+            try:  # ``wait`` with a timeout would look every 50 ms
+                said = self._process.communicate(timeout=_TIMEOUT)[0].decode(errors="replace")
             except imported("subprocess").TimeoutExpired as error:
                 return Outcome(None, str(error))
-            with open(self._path("said"), encoding="utf-8", errors="replace") as file:
-                said = file.read()
+            status = self._process.returncode
             if status != 0 or not os.path.isfile(self._path("kernel.so")):
                 return Outcome(None, said.strip() or f"exit status {status}")
             with open(self._path("kernel.so"), "rb") as made:
@@ -296,7 +295,7 @@ class Running:
         finally:
             if not self.has_ended():
                 self._process.kill()
-                self._process.wait()
+                self._process.communicate()
             _remove(self._folder)
 
     def _path(self, name: str) -> str:

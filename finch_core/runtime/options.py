@@ -22,7 +22,7 @@ class Small(NamedTuple):
 ALONG_DATA = Small(1 << 23, 1 << 18, 1 << 18)
 """For kernels with little work where the data are little, such as conversions: no loops of theirs
 are nested without data."""
-BESIDE = Small(1 << 26, 1 << 24, 1 << 24)
+BESIDE = Small(1 << 27, 1 << 24, 1 << 24)
 """For those of them whose work is at most in proportion to the data, while the optimised kernel is
 compiled beside the draft."""
 
