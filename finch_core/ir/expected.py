@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from finch_core.errors import PluginError
 from finch_core.ir.dtypes import BOOL, Type, concrete, holds, same
-from finch_core.ir.expressions import Expr, Literal, Var, lift
+from finch_core.ir.expressions import Call, Expr, Literal, Var, lift
+from finch_core.ir.primitives import COMPARISONS
 
 
 def integer(value: Any, what: str) -> Expr:
@@ -49,7 +51,32 @@ def tested(cond: Any) -> Expr:
             "their values",
             hint="a.eq(b) and a.ne(b) make conditions of values",
         )
-    return lift(cond)
+    found = lift(cond)
+    if isinstance(found, Call) and found.op in COMPARISONS:
+        _require_held(found)
+    return found
+
+
+def _require_held(comparison: Call) -> None:
+    """Raise ``PluginError`` for a comparison with an integer that the dtype of the other side does
+    not hold: it would be compared with another number."""
+    for number, other in zip(comparison.args, comparison.args[::-1], strict=True):
+        dtype = concrete(other.dtype)
+        if not isinstance(number, Literal) or number.type is not int or dtype.kind not in "iu":
+            continue
+        least, most = _limits(dtype)
+        if not least <= number.value <= most:
+            raise PluginError(
+                f"the integer {number.value} is used as {dtype}, which does not hold it",
+                hint="compare and compute in a wider dtype: x.cast(dtype)",
+            )
+
+
+@cache
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the greatest number of an integer dtype."""
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
 def of_dtype(value: Any, dtype: np.dtype[Any], what: str) -> Expr:

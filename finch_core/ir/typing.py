@@ -8,13 +8,12 @@ so that backends see primitives only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial, singledispatch
+from functools import partial, singledispatch
 from operator import is_not
 from typing import Any
 
 import numpy as np
 
-from finch_core.errors import PluginError
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Argument,
@@ -294,28 +293,8 @@ def _mixes_signs(expr: Call) -> bool:
 
 
 def _literal(expr: Literal, dtype: DType) -> Literal:
-    """A constant as ``dtype`` (``expressions.cast`` takes the weak ``int`` for int64).
-
-    Raises ``PluginError`` for an integer that the dtype does not hold: those of programs have been
-    refused before.
-    """
-    if not is_weak(expr.type) and expr.type == dtype:
-        return expr
-    if expr.type is int and dtype.kind in "iu":
-        least, most = _limits(dtype)
-        if not least <= expr.value <= most:
-            raise PluginError(
-                f"the integer {expr.value} is used as {dtype}, which does not hold it",
-                hint="compare and compute in a wider dtype: x.cast(dtype)",
-            )
-    return expr.cast_to(dtype)
-
-
-@cache
-def _limits(dtype: DType) -> tuple[int, int]:
-    """The least and the greatest number of an integer dtype."""
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
+    """A constant as ``dtype`` (``expressions.cast`` takes the weak ``int`` for int64)."""
+    return expr if not is_weak(expr.type) and expr.type == dtype else expr.cast_to(dtype)
 
 
 def _variable(var: Var) -> Var:

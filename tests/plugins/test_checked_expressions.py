@@ -235,7 +235,8 @@ def test_conditions_of_python_are_refused() -> None:
 def test_integers_that_do_not_fit_are_refused() -> None:
     told = assembled(lambda ctx, lvl: ctx.require(lvl.shape <= 2**64 - 1, FormatError, "no"))
     assert told == (
-        "the integer 18446744073709551615 is used as int64, which does not hold it"
+        "assemble of the level format 'Mine': the integer 18446744073709551615 is used as int64, "
+        "which does not hold it"
         "\n  hint: compare and compute in a wider dtype: x.cast(dtype)"
     )
 
