@@ -163,15 +163,15 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         if found is not None:
             replace(array, found)
             return
-    scattered = None if parts is None else _scattered(array, parts, value)
-    if scattered is not None:
-        replace(array, scattered)
-        return
     if not are_few(("assigned", array.signature), entries(array)):
         found = _merged(array, index, parts, value)
         if found is not None:
             replace(array, found)
             return
+    scattered = None if parts is None else _scattered(array, parts, value)
+    if scattered is not None:
+        replace(array, scattered)
+        return
     _, coords, values = coordinates(array)
     few = None if parts is None else _few(parts, shape, value, fill)
     if few is not None:
@@ -226,7 +226,8 @@ def _count(parts: Parts, shape: tuple[int, ...]) -> int:
     for x, n in zip(parts.items, shape, strict=True):
         if x.__class__ is slice:
             found *= len(range(*x.indices(n)))
-    return found * max([x.size for x in parts.items if x.__class__ is np.ndarray], default=1)
+    joint = np.broadcast_shapes(*(x.shape for x in parts.items if x.__class__ is np.ndarray))
+    return found * math.prod(joint)
 
 
 def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> Any:
@@ -296,20 +297,16 @@ def _boxed(array: Any, spans: list[range], value: Any, axis: int) -> Any:
 
 def _few(
     parts: Parts, shape: tuple[int, ...], value: Any, fill: Any
-) -> tuple[list[Any], list[Any], Any] | None:
-    """Where slices, and no more than one array of integers, choose the part, and ``value`` is the
-    fill; or where slices do and it is a number for at most ``FEW`` elements, or an array of that
-    fill which has the shape of the part: the indices of the part by dimension, and the coordinates
-    and values of what is other than the fill."""
-    chosen = sum(isinstance(x, np.ndarray) for x in parts.items)
-    if chosen > 1 or (chosen and not isinstance(value, NUMBERS)):
+) -> tuple[list[range], list[Any], Any] | None:
+    """Where slices choose the part, and ``value`` is the fill, a number for at most ``FEW``
+    elements, or an array of that fill which has the shape of the part: the indices of the part by
+    dimension, and the coordinates and values of what is other than the fill."""
+    if any(isinstance(x, np.ndarray) for x in parts.items):
         return None
-    spans: list[Any] = [
-        x if isinstance(x, np.ndarray)
-        else range(x, x + 1) if isinstance(x, int)
-        else range(*x.indices(n))
+    spans = [
+        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
         for x, n in zip(parts.items, shape, strict=True)
-    ]  # fmt: skip
+    ]
     sliced = [k for k, x in enumerate(parts.items) if isinstance(x, slice)]
     if isinstance(value, NUMBERS):
         with np.errstate(all="ignore"):
@@ -318,7 +315,7 @@ def _few(
         if not count or alike(number, fill):
             none = np.zeros(0, np.intp)
             return spans, [none] * len(spans), none
-        if chosen or count > FEW:
+        if count > FEW:
             return None
         grids = np.meshgrid(*map(np.asarray, spans), indexing="ij")
         return spans, [grid.reshape(-1) for grid in grids], np.full(count, number)
@@ -421,13 +418,10 @@ def _groups(items: dict[int, Any], joint: tuple[int, ...]) -> list[_Group]:
     return [_Group(tuple(range(len(joint))), sought)]
 
 
-def _inside(count: int, coords: Any, spans: list[Any]) -> Any:
-    """Which of ``count`` entries have an index of the ranges, or arrays, in each dimension."""
+def _inside(count: int, coords: Any, spans: Sequence[range]) -> Any:
+    """Which of ``count`` entries have an index of the ranges in each dimension."""
     found = np.ones(count, bool)
     for c, span in zip(coords, spans, strict=True):
-        if isinstance(span, np.ndarray):
-            found &= np.isin(c, span)
-            continue
         up = span if span.step > 0 else span[::-1]
         found &= (c >= up.start) & (c < up.stop) & ((c - up.start) % up.step == 0)
     return found

@@ -51,12 +51,9 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
                 f"{subscripts!r} is no statement: write the result with its indices and an "
                 "assignment, 'C[i] += A[i,k]', or 'C[] += A[i,k]' for one number"
             )
-        options = {"casting", "dtype", "optimize", "order", "out"}.intersection(named)
-        if options:
-            raise TypeError(
-                f"einsum has no {sorted(options)[0]}=: format= says how the result is stored, and "
-                "fa.lazy(A) orders the products of several arrays"
-            )
+        for option, remedy in _ELSEWHERE.items():
+            if option in named:
+                raise TypeError(f"einsum has no {option}=: {remedy}")
         if named:
             raise TypeError("the arrays of subscripts have no names: einsum('ij,jk->ik', A, B)")
         made = _numpy_style(subscripts, arrays)
@@ -68,6 +65,14 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
             )
         made = _statement(found, named)
     return made if format is None else in_format(made, format)
+
+
+_ELSEWHERE = {
+    "optimize": "fa.lazy(A) orders the products of several arrays",
+    "dtype": "fa.astype casts the arrays, or the result", "casting": "fa.astype casts the arrays",
+    "order": "format= says how the result is stored", "out": "the result is a new array",
+}  # fmt: skip
+"""Options of NumPy's function, and what has their meaning here."""
 
 
 # -- NumPy's spelling -------------------------------------------------------------------------

@@ -89,8 +89,10 @@ class Failures(Builder):
 
 def _check_places(message: str, values: int) -> None:
     """Raise ``PluginError`` unless a message has places for no more than this many values."""
-    if values > 3:
-        raise PluginError(f"the message {message!r} is given {values} values, and takes 3 at most")
+    if values > MOST_VALUES:
+        raise PluginError(
+            f"the message {message!r} is given {values} values, and takes {MOST_VALUES} at most"
+        )
     try:
         message.format(*range(values))
     except (LookupError, ValueError, AttributeError) as error:

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from array_support import MATRICES, fa, held, tensor
 
+from finch_array import assignment
+from finch_core.runtime import worth
+
 N = 3000
 PARTS = {
     "rows": (np.array([4, 0, 4, 2]),),
@@ -48,6 +51,18 @@ def test_parts_are_those_of_numpy(part, kind):
 
 def large():
     return fa.random((N, N), 2e-3, rng=0, format=tensor(np.zeros((1, 1)), MATRICES["rows"]).format)
+
+
+def test_few_elements_of_many_are_merged_by_a_kernel(monkeypatch):
+    """All that the array stores would be sorted else."""
+    monkeypatch.setattr(worth, "WORTH", -1)
+    monkeypatch.setattr(assignment, "_scattered", None)
+    A = large()
+    rows = np.array([3, 5, 3])
+    wanted, value = A.to_numpy().copy(), A[np.array([7, 8, 9])]
+    wanted[rows] = value.to_numpy()
+    A[rows] = value
+    np.testing.assert_array_equal(A.to_numpy(), wanted)
 
 
 ROWS = np.arange(0, N, 3)

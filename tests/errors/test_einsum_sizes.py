@@ -38,6 +38,8 @@ def test_einsum_has_no_options_of_numpy():
     with pytest.raises(TypeError) as error:
         fa.einsum("ijk,kr->ijr", CUBE, FIRST, optimize=True)
     assert str(error.value) == (
-        "einsum has no optimize=: format= says how the result is stored, and fa.lazy(A) orders "
-        "the products of several arrays"
+        "einsum has no optimize=: fa.lazy(A) orders the products of several arrays"
     )
+    with pytest.raises(TypeError) as error:
+        fa.einsum("ijk,kr->ijr", CUBE, FIRST, dtype=float)
+    assert str(error.value) == "einsum has no dtype=: fa.astype casts the arrays, or the result"
