@@ -46,6 +46,8 @@ class Format(Storage, Abilities):
 
     name: ClassVar[str] = ""
     is_leaf: ClassVar[bool] = False
+    is_variable: ClassVar[bool] = False
+    """Whether it is the core's own leaf of plain names that a kernel assigns more than once."""
 
     @property
     def child(self) -> Format | None:

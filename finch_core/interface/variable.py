@@ -33,6 +33,7 @@ class Variable(Format):
 
     name: ClassVar[str] = "Variable"
     is_leaf: ClassVar[bool] = True
+    is_variable: ClassVar[bool] = True
     reads_updates: ClassVar[bool] = True
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.COPIED})
 

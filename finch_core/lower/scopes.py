@@ -25,7 +25,6 @@ from finch_core.errors import (
 from finch_core.frontend.refusals import element_hint
 from finch_core.interface.dense_format import dense_format
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
-from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.arithmetic import number_of
 from finch_core.ir.assembly_rewrite import with_children
@@ -232,7 +231,7 @@ class _Scopes:
                 span=stmt.span,
                 hint="declare the whole tensor, or write zeros in a loop",
             )
-        if isinstance(tensor.format, Variable):
+        if tensor.format.is_variable:
             return Declare(tensor, self.first_value(stmt, tensor), span=stmt.span)
         init = self.expr(stmt.init, scope, stmt.span)
         fill, dtype = tensor.format.fill_value, tensor.format.dtype
@@ -421,13 +420,9 @@ def _code(expr: Expr) -> str:
 
     def rule(node: Expr) -> Expr:
         root = node.tensor.root if isinstance(node, Access) else None
-        return Name(root.name) if root is not None and _is_variable(root) else node
+        return Name(root.name) if root is not None and root.format.is_variable else node
 
     return expression_text(rewrite_expr(expr, rule))
-
-
-def _is_variable(tensor: BoundTensor) -> bool:
-    return isinstance(tensor.format, Variable)
 
 
 def _floored(expr: Expr) -> str | None:

@@ -32,6 +32,7 @@ from finch_core.ir.program import (
 from finch_core.ir.rewrite import substitute_name
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.algebra import RULES, Rule, is_identity
+from finch_core.symbolic.constant_variables import constant_variables
 from finch_core.symbolic.dead_locals import NOTHING, blank_locals, dead_locals
 from finch_core.symbolic.outcomes import equals
 from finch_core.symbolic.plugin_rules import AT_ONCE, PluginRule, endless
@@ -124,14 +125,12 @@ class Simplifier:
             parts = tuple([self._reduce(body) for body in bodies])
             if any(map(is_not, parts, bodies)):
                 stmt = stmt.rebuild(stmt.exprs, parts)
-        if isinstance(stmt, Sequential) and (filled := blank_locals(stmt)) is not None:
-            return self.stmt(filled)  # what reads fill may do nothing
         for rule in _BY_STATEMENT.get(type(stmt), ()):
             new: Stmt | None = rule.apply(stmt)
             if new is not None:
                 if self._watch is not None:
                     self._watch.rewritten(rule, stmt, new)
-                return new
+                return self.stmt(new) if rule.substitutes else new
         return stmt
 
 
@@ -192,12 +191,16 @@ def _number(expr: Expr) -> Expr:
 @frozen
 class StatementRule:
     """A rewrite rule on statements of class ``about``; ``apply`` gives None where it does not
-    match."""
+    match.
+
+    ``substitutes``: it changes expressions, so that what it gives is simplified in turn.
+    """
 
     name: str
     about: type[Stmt]
     apply: Callable[[Any], Stmt | None]
     meaning: str = ""
+    substitutes: bool = False
 
 
 def _discarded(stmt: Update) -> Stmt | None:
@@ -288,6 +291,20 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
         "unused label", Labelled, _not_left, "a loop without a `break` that is left needs no label"
     ),
     StatementRule("dead definition", Define, _empty_body, "a `let` with an empty body is removed"),
+    StatementRule(
+        "blank local",
+        Sequential,
+        blank_locals,
+        "a local that nothing updates is its fill value where it is read",
+        substitutes=True,
+    ),
+    StatementRule(
+        "constant variable",
+        Sequential,
+        lambda stmt: constant_variables(stmt, _CORE.expr),
+        "a name that is set again is a constant where it is known to hold that",
+        substitutes=True,
+    ),
     StatementRule(
         "dead local",
         Sequential,

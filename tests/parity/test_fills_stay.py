@@ -2,13 +2,13 @@
 nothing, whatever it was computed from. Every operator of the language is asked, on every kind of
 dtype, of fills alone and beside constants on both sides."""
 
-import linecache
 import math
 
 import numpy as np
 import pytest
+from shared_programs import function_of
 
-from finch_core import Tensor, _, choose, coalesce, ifelse, kernel, minby
+from finch_core import Tensor, choose, coalesce, ifelse, kernel, minby
 from finch_core.errors import FormatError
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Literal
@@ -24,11 +24,8 @@ DTYPES = [np.dtype(t) for t in ("bool", "i1", "u8", "f8", "c16")]
 
 def made(text, backend, **names):
     """The kernel of a function's text."""
-    file = f"<fills {abs(hash((text, *sorted(names))))}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope = {"np": np, "math": math, "_": _, "ifelse": ifelse, "coalesce": coalesce, **names}
-    exec(compile(text, file, "exec"), scope)
-    return kernel(backend=backend)(scope["k"])
+    scope = {"np": np, "math": math, "ifelse": ifelse, "coalesce": coalesce, **names}
+    return kernel(backend=backend)(function_of(text, **scope))
 
 
 def fills_of(dtype):

@@ -106,6 +106,26 @@ def dead_local(y, A, x, k):
     return y
 
 
+def blank_local(y, x):
+    for i in _:
+        t = Tensor(Dense(Element(0.0)), (4,))
+        for j in _:
+            t[j] += x[i]
+        for j in _:
+            y[i] += t[j]
+    return y
+
+
+def constant_variable(s, x):
+    s[...] = 0
+    for i in _:
+        t = x[i]
+        if t > 1:
+            t = 1.0
+        s[()] += t
+    return s
+
+
 INTS = Tensor(Dense(Element(0)))
 SEEN: dict[str, Callable[[], bool]] = {
     "discarded update": lambda: text(discarded, Tensor(VECTOR), Tensor(VECTOR), 3).count("+=") == 1,
@@ -117,6 +137,10 @@ SEEN: dict[str, Callable[[], bool]] = {
     "while False": lambda: "while n" not in text(while_false, Scalar(0), 1),
     "unused label": lambda: "left" not in text(label, Scalar(0.0), Tensor(VECTOR)),
     "dead definition": lambda: "n * n" not in text(dead_definition, Scalar(0), INTS, 1),
+    "blank local": lambda: text(blank_local, Tensor(VECTOR), Tensor(LIST)).count("for j") == 2,
+    "constant variable": lambda: (
+        text(constant_variable, Scalar(0.0), Tensor(LIST)).count("for") == 1
+    ),
     "dead local": lambda: (
         text(dead_local, Tensor(VECTOR), Tensor(Dense(LIST)), Tensor(VECTOR), 2.0).count("for") == 3
     ),
