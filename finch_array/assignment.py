@@ -42,7 +42,7 @@ from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import alike
 from finch_core.ir.program import Stored
 from finch_core.records import frozen
-from finch_core.runtime.lists import memory_of
+from finch_core.runtime.lists import memory_of, with_part_of_row
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
 
@@ -152,6 +152,8 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     shape = array.shape
     fill, masked = array.fill_value, is_mask(index, array)
     parts = None if masked else parts_of(index, shape)
+    if parts is not None and _into_row(array, parts, value):
+        return
     large = math.prod(shape) > LARGE and has_structure(array)  # else coordinates take less time
     apart = parts is None and (
         (hasattr(index, "signature") and has_structure(index))
@@ -187,6 +189,39 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
     found = np.concatenate([values[kept], new.astype(array.dtype)])
     replace(array, sorted_tensor(shape, whole, found, fill, of=(array,)))
+
+
+def _into_row(array: Tensor, parts: Parts, value: Any) -> bool:
+    """Whether ``value`` was assigned to elements side by side of one row, without a walk of the
+    others: a number, or a dense array of as many elements."""
+    *row, last = parts.items
+    if parts.new or not all(x.__class__ is int for x in row):
+        return False
+    if last.__class__ is int:
+        part = range(last, last + 1)
+    elif last.__class__ is slice:
+        part = range(*last.indices(array.shape[-1]))
+    else:
+        return False
+    fill, dtype = array.fill_value, array.dtype
+    if part.step != 1 or not part:
+        return False
+    if isinstance(value, NUMBERS):
+        with np.errstate(all="ignore"):
+            number = np.asarray(value).astype(dtype)[()]
+        count = 0 if alike(number, fill) else len(part)
+        indices, values = np.arange(part.start, part.start + count), np.full(count, number)
+    elif is_dense(value) and value.shape == (len(part),) and last.__class__ is slice:
+        values = value.to_numpy().astype(dtype)
+        there = differs(values, fill)
+        indices, values = part.start + there.nonzero()[0], values[there]
+    else:
+        return False
+    arrays = with_part_of_row(array, row, part, indices, values)
+    if arrays is None:
+        return False
+    array.adopt(array.record, arrays)
+    return True
 
 
 def _changes(array: Any, index: Any, parts: Parts | None, value: Any) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from finch_array.axes import shape_of
 from finch_array.joining import moves_in_pieces
 from finch_array.leaves import same, with_leaf
 from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
-from finch_array.run import coordinates, in_format, sorted_tensor
+from finch_array.run import coordinates, in_format, is_short, sorted_tensor
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.interface.abi import MOST_INDICES
@@ -24,7 +24,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.expressions import alike
 from finch_core.runtime import devices
-from finch_core.runtime.compressed import coordinate_format
+from finch_core.runtime.compressed import format_of
 from finch_core.runtime.convert import from_coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers.band_mask import BandMask
@@ -377,8 +377,8 @@ def from_coo(
 ) -> Tensor:
     """An array from coordinates, one array of integers for each dimension (or the rows of one), and
     as many values, or one value for all; the values of equal coordinates are added. Without a
-    ``format`` only rows that store something take memory: with ``format=Dense(SparseList(...))``,
-    rows of which most do are multiplied sooner.
+    ``format``, the last dimensions are lists, and the first one is dense, as in CSR, unless it has
+    many more indices than there are values: then only those that store something take memory.
 
     Raises ``TypeError`` for coordinates that are no integers, ``DimensionMismatch`` for arrays of
     different lengths or not one for each dimension, and ``FormatError`` beyond ``shape`` and for a
@@ -395,8 +395,10 @@ def from_coo(
             f"the fill {fill_value} does not fit in {found.dtype}",
             hint="give fill_value= of that dtype, or values of a dtype that holds the fill",
         )
-    own = format or coordinate_format(len(sizes), fill, found.dtype)
-    return from_coordinates(own, sizes, places, found)
+    if format is None:
+        dense = len(sizes) > 1 and is_short(sizes[0], len(found))
+        format = format_of((dense, *[False] * (len(sizes) - 1))[: len(sizes)], fill, found.dtype)
+    return from_coordinates(format, sizes, places, found)
 
 
 def _check_coordinates(places: list[Any], values: Any, ndim: int) -> None:

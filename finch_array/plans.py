@@ -383,11 +383,12 @@ def _complete(
     extended = tuple(n for n in loops if n not in given)
     apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)
     work = structures.leaf_for(start, dtype) if late else leaf
+    every = not any(kind.gaps for kind in wanted[in_turn:])
     writing = programs.Writing(
         own, in_turn, request.op, start, kept, dtype, sieved,
         apart=apart, direct=full and bool(request.op is not None or request.dense),
         extended=frozenset(extended),
-        workspace=programs.workspace_format(rest, work) if late else None,
+        workspace=programs.workspace_format(rest, work, every) if late else None,
     )  # fmt: skip
     program = _program(request, seen, value, plan.order, sizes, writing, extended)
     full_sources = [found is None or is_dense(found.source) for found in seen.sources]

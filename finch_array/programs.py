@@ -7,6 +7,7 @@ which is read in order afterwards (Gustavson's algorithm is the case of one row 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -201,12 +202,16 @@ def dense_workspace(ndim: int, dtype: np.dtype[Any]) -> Format:
     return format
 
 
-def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
+def workspace_format(sizes: Sequence[int], leaf: Format, full: bool = False) -> Format:
     """A format for writes in any order: a byte map, or hash tables where there is no memory for
-    each index."""
+    each index; dense levels where it is ``full``, as every element is written."""
+    format = leaf
+    if full and math.prod(sizes) <= ROOM:
+        for _ in sizes:
+            format = Dense(format)
+        return format
     if len(sizes) == 1 and sizes[0] <= ROOM:
         return SparseByteMap(leaf)
-    format = leaf
     for _ in sizes:
         format = SparseHash(format)
     return format

@@ -66,6 +66,39 @@ def stored_positions(tensor: TensorStorage) -> int:
     return count
 
 
+def with_part_of_row(
+    tensor: Any, row: Sequence[int], part: range, indices: Any, values: Any
+) -> list[Any] | None:
+    """The buffers of a tensor of dense levels around one of sorted lists, with other entries in
+    ``part``, a range of indices of step 1, of the row at the indices ``row``: ``values`` at sorted
+    ``indices``. None for other formats, and for more entries than its positions can number."""
+    lists = _lists_of(tensor)
+    if lists is None:
+        return None
+    dense, parts, number = lists
+    (pointer, index), *deeper = parts
+    if deeper or pointer is None or dense != len(row):
+        return None
+    place, rows = 0, math.prod(tensor.shape[:dense])
+    for i, n in zip(row, tensor.shape, strict=False):
+        place = place * n + i
+    arrays = list(tensor.arrays)
+    ends, inside, there = arrays[pointer][: rows + 1], arrays[index], arrays[number]
+    begin, end, stored = int(ends[place]), int(ends[place + 1]), int(ends[-1])
+    first, last = (begin + inside[begin:end].searchsorted((part.start, part.stop))).tolist()
+    more = len(values) - (last - first)
+    if stored + more > np.iinfo(ends.dtype).max:
+        return None
+    arrays[number] = np.concatenate((there[:first], values, there[last:stored]))
+    if more or (inside[first:last] != indices).any():
+        new = np.asarray(indices, inside.dtype)
+        arrays[index] = np.concatenate((inside[:first], new, inside[last:stored]))
+    if more:
+        arrays[pointer] = ends = ends.copy()
+        ends[place + 1 :] += more
+    return arrays
+
+
 def array_of_lists(tensor: Any) -> np.ndarray[Any, Any] | None:
     """A dense array of the values of a tensor; None where a level of it does not make rows, and
     where a kernel is worth its compilation."""
@@ -230,5 +263,5 @@ def _new_lists(tensor: TensorStorage) -> Lists | None:
 
 __all__ = [
     "array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense", "memory_of",
-    "stored_positions",
+    "stored_positions", "with_part_of_row",
 ]  # fmt: skip
