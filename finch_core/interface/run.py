@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.looplet import Looplet, Precedence
-from finch_core.interface.tensorlike import TensorLike
+from finch_core.interface.tensorlike import Fiber, TensorLike
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -16,13 +16,21 @@ if TYPE_CHECKING:
 
 @frozen
 class Run(Looplet):
-    """``body`` at every index. Its rule replaces the slot by the value and simplifies."""
+    """``body`` at every index. Its rule replaces the slot by the value and simplifies.
+
+    Runs of what is stored are replaced together, as it is constants that simplify a statement: one
+    after another, each would be simplified with all before it.
+    """
 
     body: TensorLike
     precedence: ClassVar[Precedence] = Precedence.RUN
 
     def lower(self, ctx: Context, region: Any, slot: int) -> None:
-        region.fill(ctx, slot, self.body).lower(ctx)
+        filled = {slot: self.body}
+        if isinstance(self.body, Fiber):
+            runs = {k: x for k, x in region.looplets.items() if isinstance(x, Run)}
+            filled |= {k: run.body for k, run in runs.items() if isinstance(run.body, Fiber)}
+        region.filled(ctx, filled).lower(ctx)
 
     @property
     def fails(self) -> bool:

@@ -7,6 +7,7 @@ replaced by a value, and is then simplified.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from finch_core.errors import Span
@@ -14,7 +15,7 @@ from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.expressions import Expr, Index
 from finch_core.ir.program import Sequential, Stmt
-from finch_core.looplets.slots import fill_slot
+from finch_core.looplets.slots import fill_slots
 from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
@@ -44,8 +45,12 @@ class Region:
 
     def fill(self, ctx: Context, slot: int, tensor: TensorLike) -> Region:
         """The region with a slot replaced by ``tensor``, simplified."""
-        rest = {k: looplet for k, looplet in self.looplets.items() if k != slot}
-        body = ctx.simplify(fill_slot(ctx, self.body, slot, tensor))
+        return self.filled(ctx, {slot: tensor})
+
+    def filled(self, ctx: Context, tensors: Mapping[int, TensorLike]) -> Region:
+        """The region with slots replaced by tensors, simplified once."""
+        rest = {k: looplet for k, looplet in self.looplets.items() if k not in tensors}
+        body = ctx.simplify(fill_slots(ctx, self.body, tensors))
         return evolve(self, looplets=rest, body=body)
 
     def lower(self, ctx: Context) -> None:

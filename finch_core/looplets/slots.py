@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,20 +77,26 @@ def slots_of(node: Stmt | Expr) -> tuple[AccessSlot, ...]:
 def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt:
     """``stmt`` with ``tensor`` in a slot; reads of a scalar or of a constant tensor become its
     value."""
-    uniform = isinstance(tensor, Constant)
+    return fill_slots(ctx, stmt, {number: tensor})
+
+
+def fill_slots(ctx: Context, stmt: Stmt, tensors: Mapping[int, TensorLike]) -> Stmt:
+    """``fill_slot`` of several slots, by their numbers."""
 
     def placed(expr: Expr, read: bool) -> Expr:
         if not (isinstance(expr, Access) and isinstance(expr.tensor, AccessSlot)):
             return expr
-        if expr.tensor.number != number:
+        tensor = tensors.get(expr.tensor.number)
+        if tensor is None:
             return expr
         rest, found = expr.indices[1:], expr.tensor.filled_by(tensor)
-        if read and (not rest or (uniform and all(isinstance(i, Index) for i in rest))):
+        uniform = isinstance(tensor, Constant) and all(isinstance(i, Index) for i in rest)
+        if read and (not rest or uniform):
             return found.read(ctx)
         return Access(found, rest, expr.span)
 
     def has_slot(node: Stmt | Expr) -> bool:
-        return number in [slot.number for slot in slots_of(node)]
+        return any(slot.number in tensors for slot in slots_of(node))
 
     return rewrite(
         stmt, lambda expr: placed(expr, True), lambda target: placed(target, False), has_slot

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from shared_programs import function_of
 
 from finch_core import _, kernel
 from finch_core.symbolic.simplifier import Simplifier
@@ -59,6 +60,27 @@ def test_the_work_of_lowering_is_linear_in_the_number_of_names(monkeypatch):
         lines = variables(count) + [f"        s[()] += t{k}" for k in range(count)]
         run = kernel(backend="interpreter")(made(f"<{count} names>", lines))
         run.lower(Scalar(0.0), np.ones(3)).as_text("assembly")
+        return len(calls)
+
+    monkeypatch.setattr(Simplifier, "expr_rule", counted)
+    assert work(80) < 3 * work(40)
+
+
+def test_the_work_of_lowering_is_linear_in_the_number_of_operands(monkeypatch):
+    """Each operand's value was once followed by a simplification of all others."""
+    calls, rule = [], Simplifier.expr_rule
+
+    def counted(self, expr):
+        calls.append(1)
+        return rule(self, expr)
+
+    def work(count):
+        calls.clear()
+        names = [f"a{k}" for k in range(count)]
+        text = f"def total(y, {', '.join(names)}):\n    for i in _:\n        y[i] = "
+        text += " + ".join(f"{name}[i]" for name in names) + "\n    return y\n"
+        run = kernel(backend="interpreter")(function_of(text))
+        run.lower(np.zeros(3), *[np.ones(3)] * count).as_text("assembly")
         return len(calls)
 
     monkeypatch.setattr(Simplifier, "expr_rule", counted)

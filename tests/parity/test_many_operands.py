@@ -1,9 +1,8 @@
 """Merges of more operands than are merged by cases: the code grows with their number."""
 
-import linecache
-
 import numpy as np
 import pytest
+from shared_programs import function_of
 
 from finch_core import Tensor, kernel
 from finch_core.plugins import hub
@@ -77,12 +76,7 @@ def made(value, rank, target="C"):
         f"        {update} {value.format(indices)}",
         "    return C",
     ]
-    text = "\n".join(lines)
-    file = f"<{text}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope = {}
-    exec(compile(text, file, "exec"), scope)
-    return scope["program"]
+    return function_of("\n".join(lines))
 
 
 def drawn(rng, rank, shape):
