@@ -9,7 +9,7 @@ from array_support import fa
 
 from finch_array import assignment
 from finch_core import Tensor, _, kernel
-from finch_core.errors import FormatError
+from finch_core.errors import IndexOverflow
 from finch_levels import Dense, Element, Pattern, SparseCOO, SparseHash, SparseList
 
 FORMATS = {
@@ -116,7 +116,7 @@ def test_positions_that_are_full():
     A = Tensor(format, np.ones((1, 127)))
     wide = Tensor(format, np.concatenate([np.ones((1, 127)), np.zeros((1, 3))], axis=1))
     A[0, 5] = 2.0
-    with pytest.raises(FormatError, match="too many for pointers of int8"):
+    with pytest.raises(IndexOverflow, match="too many for pointers of int8"):
         wide[0, 128] = 1.0
     assert wide.nstored == 127
 
