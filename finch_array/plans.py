@@ -383,7 +383,7 @@ def _complete(
     extended = tuple(n for n in loops if n not in given)
     apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)
     work = structures.leaf_for(start, dtype) if late else leaf
-    every = not any(kind.gaps for kind in wanted[in_turn:])
+    every = not in_turn and not any(kind.gaps for kind in wanted)  # and is made but once
     writing = programs.Writing(
         own, in_turn, request.op, start, kept, dtype, sieved,
         apart=apart, direct=full and bool(request.op is not None or request.dense),

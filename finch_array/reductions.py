@@ -398,7 +398,7 @@ def _over_stored(
     name: str, value: Value, dtype: np.dtype[Any], arrays: list[Any], axes: tuple[int, ...]
 ) -> Any:
     """The sum over ``axes`` of ``value`` of the elements that the first array stores, and of what
-    the others have there, which lack these axes: it is looked up, not walked again in each row."""
+    the others have there, which lack these axes: a vector is looked up, not walked in each row."""
     array = settled(arrays[0])  # an expression stores nothing
     array = array if has_memory(array) else materialised(array)
     names = letters(array.ndim)
@@ -408,7 +408,8 @@ def _over_stored(
     def where_stored(*exprs: Expr) -> Expr:
         return Call(prim.ifelse, (Stored(exprs[0]), value(*exprs), none))
 
-    marked = tuple([k for k, x in enumerate(arrays) if k and kept and not is_dense(x)])
+    others = enumerate(arrays[1:], 1) if len(kept) == 1 else ()  # longer ones have a row for each
+    marked = tuple([k for k, x in others if not is_dense(x)])
     key = (name, array.ndim, axes, array.dtype, marked)
     inputs = (names, *[kept] * (len(arrays) - 1))
     return run(

@@ -84,6 +84,8 @@ def with_part_of_row(
         place = place * n + i
     arrays = list(tensor.arrays)
     ends, inside, there = arrays[pointer][: rows + 1], arrays[index], arrays[number]
+    if len(ends) <= rows:
+        return None
     begin, end, stored = int(ends[place]), int(ends[place + 1]), int(ends[-1])
     first, last = (begin + inside[begin:end].searchsorted((part.start, part.stop))).tolist()
     more = len(values) - (last - first)

@@ -24,6 +24,7 @@ from finch_core.ir.expressions import Access, Call, Expr, Literal, cast
 from finch_core.ir.program import (
     Declare,
     Define,
+    Freeze,
     Labelled,
     Leave,
     Loop,
@@ -31,9 +32,15 @@ from finch_core.ir.program import (
     Sieve,
     Stmt,
     Swap,
+    Thaw,
     Update,
     While,
 )
+
+_OPEN = (
+    Declare, Define, Freeze, Labelled, Leave, Loop, Sequential, Sieve, Swap, Thaw, Update, While,
+)  # fmt: skip
+"""Statements whose substatements are their bodies."""
 
 Known = dict[Any, Literal]
 """The constants that variables hold, by the variable's tensor."""
@@ -90,7 +97,7 @@ class _Propagation:
             return stmt, None
         if isinstance(stmt, Declare) and stmt.tensor.format.is_variable:
             return stmt, _with(known, stmt.tensor, self.value(stmt.init, known))
-        return stmt, _without(known, stmt) if not stmt.bodies else {}
+        return stmt, _without(known, stmt)
 
     def block(self, stmt: Sequential, known: Known) -> tuple[Stmt, Known | None]:
         parts: list[Stmt] = []
@@ -168,11 +175,14 @@ def _with(known: Known, tensor: Any, value: Expr) -> Known:
 
 
 def _without(known: Known, stmt: Stmt) -> Known:
-    """What is known, but for the variables that a statement may set."""
+    """What is known, but for the variables that a statement may set: nothing after one that has
+    others in another way than as its bodies."""
     if not known:
         return known
     changed: set[Any] = set()
     for part in stmt.walk():
+        if not isinstance(part, _OPEN):
+            return {}
         if isinstance(part, Update):
             changed.add(part.target.tensor.root)
         elif isinstance(part, Declare):
