@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -78,6 +79,12 @@ class SparseHash(Format):
         return {
             "ptr": positions + 1, "idx": stored, "pos": stored, "key": stored, "tbl": table,
         }, stored  # fmt: skip
+
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        start, stop = int(fields["ptr"][position]), int(fields["ptr"][position + 1])
+        found = bisect_left(fields["idx"], index, start, stop)
+        there = found < stop and fields["idx"][found] == index
+        return int(fields["pos"][found]) if there else -1
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         if positions > 1 and positions * shape > np.iinfo(INTP).max:

@@ -31,6 +31,7 @@ from finch_core.runtime.lists import (
     coordinates_of_lists,
     fields_from_array,
     is_dense,
+    listed_element,
 )
 from finch_core.runtime.options import LINEAR, Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
@@ -489,6 +490,8 @@ def _where_stored(params: tuple[str, ...], ndim: int, value: Expr | None) -> Pro
 def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
     """The element of a tensor at a valid ``index``, as a NumPy scalar."""
     found = tensor.plain_element(index)
+    if found is None:
+        found = listed_element(tensor, index)
     if found is not None:
         return found
     names = tuple(f"i{k}" for k in range(tensor.ndim))

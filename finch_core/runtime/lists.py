@@ -4,6 +4,7 @@ no kernel is compiled for it."""
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +65,28 @@ def stored_positions(tensor: TensorStorage) -> int:
             ends = arrays[pointer]
             count = int(ends[count]) if ends.size else 0
     return count
+
+
+def listed_element(tensor: Any, index: Sequence[int]) -> Any:
+    """The element of a tensor of dense levels around sorted lists or coordinates, found in the
+    buffers; None for other formats."""
+    lists = _lists_of(tensor)
+    if lists is None:
+        return None
+    dense, parts, number = lists
+    arrays, place = tensor.arrays, 0
+    for i, n in zip(index[:dense], tensor.shape, strict=False):
+        place = place * n + i
+    start, stop = place, place + 1
+    for (pointer, indices), i in zip(parts, index[dense:], strict=True):
+        if pointer is not None:  # of the one fiber that is left; a blank tensor has none
+            ends = arrays[pointer]
+            start, stop = (int(ends[start]), int(ends[start + 1])) if ends.size else (0, 0)
+        start = bisect_left(arrays[indices], i, start, stop)
+        stop = bisect_right(arrays[indices], i, start, stop)
+        if start == stop:
+            return np.asarray(tensor.fill_value, tensor.dtype)[()]
+    return arrays[number][start]
 
 
 def with_part_of_row(
@@ -264,6 +287,6 @@ def _new_lists(tensor: TensorStorage) -> Lists | None:
 
 
 __all__ = [
-    "array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense", "memory_of",
-    "stored_positions", "with_part_of_row",
+    "array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense",
+    "listed_element", "memory_of", "stored_positions", "with_part_of_row",
 ]  # fmt: skip

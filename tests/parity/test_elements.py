@@ -13,6 +13,7 @@ import pytest
 from finch_core import Tensor
 from finch_core.interface.level import Format
 from finch_core.plugins import hub
+from finch_core.runtime import convert
 from finch_core.runtime.storage import TensorStorage
 from finch_levels import (
     Dense,
@@ -23,6 +24,8 @@ from finch_levels import (
     SparseBand,
     SparseBlockList,
     SparseByteMap,
+    SparseCOO,
+    SparseHash,
     SparseInterval,
     SparseList,
     SparsePinpoint,
@@ -47,6 +50,8 @@ PLAIN: dict[str, Any] = {
     "blocks of rows": SparseBlockList(Dense(Element(0.0))),
     "bytes": Dense(SparseByteMap(Element(0.0))),
     "bytes of bytes": SparseByteMap(SparseByteMap(Pattern())),
+    "hashes": Dense(SparseHash(Element(0.0), index=np.int8)),
+    "hashes of hashes": SparseHash(SparseHash(Element(0.0))),
     "one run of rows": SparseInterval(SparseRunList(Element(0.0))),
     "one of a column": Dense(SparsePinpoint(Element(0.0), index=np.int8)),
 }
@@ -65,9 +70,28 @@ def test_levels_find_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     found = [tensor[place] for place in places]
     assert [tensor.plain_element(place) is None for place in places[:-2]] == [False] * 12
     monkeypatch.setattr(TensorStorage, "plain_element", lambda *_: None)
+    monkeypatch.setattr(convert, "listed_element", lambda *_: None)
     for place, value in zip(places, found, strict=True):
         assert value == tensor[place] == array[place]
         assert type(value) is type(tensor[place]) is type(array[place])
+
+
+COORDINATES: dict[str, Any] = {
+    "coordinates": SparseCOO(SparseCOO(Element(0.0))),
+    "narrow": SparseCOO(SparseCOO(Element(2.0), index=np.int8), pointer=np.int16),
+    "rows of coordinates": Dense(SparseCOO(Element(0.0))),
+    "lists of coordinates": SparseList(SparseCOO(Element(0.0))),
+}
+
+
+@pytest.mark.parametrize("name", COORDINATES)
+def test_elements_of_coordinates_take_no_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    blank, tensor = Tensor(COORDINATES[name], (3, 4)), Tensor(COORDINATES[name], ARRAY)
+    monkeypatch.setattr(convert, "cached_kernel", None)
+    for place in np.ndindex(3, 4):
+        assert tensor[place] == ARRAY[place]
+        assert type(tensor[place]) is np.float64
+        assert blank[place] == blank.fill_value
 
 
 @pytest.mark.parametrize("name", sorted(n for n, f in hub().levels.items() if not f.is_leaf))
