@@ -455,12 +455,14 @@ def exp2(x: Any, /) -> Tensor:
 @overload
 def expand_dims(x: Lazy, /, axis: Any = 0) -> Lazy:
     """``x`` with new dimensions of 1 at ``axis``, one or several, counted in the result. Raises
-    ``OutOfBounds`` for an axis that the result would lack."""
+    ``OutOfBounds`` for an axis that the result would lack, ``FormatError``, a ``TypeError``, for
+    what is no integer, as None."""
 
 @overload
 def expand_dims(x: Any, /, axis: Any = 0) -> Tensor:
     """``x`` with new dimensions of 1 at ``axis``, one or several, counted in the result. Raises
-    ``OutOfBounds`` for an axis that the result would lack."""
+    ``OutOfBounds`` for an axis that the result would lack, ``FormatError``, a ``TypeError``, for
+    what is no integer, as None."""
 
 @overload
 def expit(x: Lazy, /) -> Lazy:

@@ -151,8 +151,15 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 def along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
-    """``np.take_along_axis``."""
-    return take_along_axis(x, indices, axis=axis)
+    """``np.take_along_axis``: without ``axis``, of all elements in a row. Raises
+    ``DimensionMismatch``, a ``ValueError``, for indices of them that are no vector."""
+    if axis is not None:
+        return take_along_axis(x, indices, axis=axis)
+    if np.ndim(indices) != 1:
+        raise DimensionMismatch(
+            f"without axis, the indices are a vector, not of {np.ndim(indices)} dimensions"
+        )
+    return take_along_axis(ravel(x), indices, axis=0)
 
 
 # -- elementwise functions of NumPy -------------------------------------------------------------
