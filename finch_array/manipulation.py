@@ -174,11 +174,6 @@ def _full_shape(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def reshape_method(x: Any, *shape: Any, **options: Any) -> Any:
-    """``x.reshape(m, n)`` and ``x.reshape((m, n))``."""
-    return reshape(x, shape[0] if len(shape) == 1 else shape, **options)
-
-
 def transpose_method(x: Any, *axes: Any) -> Any:
     """``x.transpose()``, with the axes, if given, as arguments or as one sequence."""
     given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes

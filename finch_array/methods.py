@@ -164,9 +164,15 @@ def to_device(array: Any, device: Any, /, *, stream: Any = None) -> Any:
     return array
 
 
-def astype(array: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """``array`` with its values, and its fill, cast to a dtype."""
+def astype(
+    array: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True,
+    copy: bool = True, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """``array`` with its values, and its fill, cast to a dtype. ``order`` and ``subok`` are those
+    of NumPy, and change nothing. Raises ``TypeError`` for what ``casting`` does not allow."""
     to_device(array, device or "cpu")
+    if casting != "unsafe" and not np.can_cast(array.dtype, dtype, casting):
+        raise TypeError(f"{array.dtype} is not cast to {np.dtype(dtype)} by the rule {casting!r}")
     if np.dtype(dtype) == array.dtype and not copy:
         return array
     from finch_array.reductions import array_operand

@@ -55,10 +55,11 @@ _TABLE = (
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 _METHODS = {
-    "products": "dot transposed_matrix", "manipulation": "reshape_method transpose_method",
+    "products": "dot transposed_matrix", "manipulation": "transpose_method",
     "indexing": "getitem", "assignment": "setitem", "protocols": "array_ufunc array_function",
     "numpy_functions": "swapaxes axes_diagonal axes_trace", "methods": "copied",
-    "numpy_shapes": "ravel take_method", "chunks": "token",
+    "numpy_numbers": "cumprod cumsum",
+    "numpy_shapes": "ravel repeat_method reshape_method take_method", "chunks": "token",
     "neighbours": "matvec rmatvec matmat rmatmat to_scipy_sparse from_scipy_sparse",
 }  # fmt: skip
 _METHOD_HOMES = {name: home for home, names in _METHODS.items() for name in names.split()}
