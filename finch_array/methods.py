@@ -35,7 +35,7 @@ _ELSEWHERE = {"linalg_diagonal": "axes_diagonal", "linalg_trace": "axes_trace"}
 _OWN = frozenset(
     "array_namespace as_bool as_int as_float item as_complex as_index formatted in_place "
     "stored_count to_device astype with_fill_value to_dense_array to_list to_dlpack "
-    "dlpack_device".split()
+    "dlpack_device pow".split()
 )
 
 
@@ -110,6 +110,13 @@ def formatted(array: Any, spec: str) -> str:
             f"the elements of an array of {array.ndim} dimensions have no format {spec!r}"
         )
     return format(_one(array), spec)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """``x ** y``; ``x ** 2`` of bools is their square, in int8, as of NumPy's."""
+    if y.__class__ is int and y == 2 and x.dtype.kind == "b":
+        return fn.FUNCTIONS["square"](x)
+    return fn.FUNCTIONS["pow"](x, y)
 
 
 # -- in place ---------------------------------------------------------------------------------

@@ -150,12 +150,16 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours of all elements, in a row."""
+    """The differences of neighbours of all elements, in a row. Raises ``TypeError`` for bools, as
+    NumPy."""
     if to_end is not None or to_begin is not None:
         raise TypeError(
             "np.ediff1d of a tensor takes no to_end= and to_begin=: np.concatenate joins"
         )
-    return searching.diff(ravel(ary))
+    array = ravel(ary)
+    if array.dtype.kind == "b":
+        raise TypeError("ediff1d subtracts, which bools do not: np.diff tells where they differ")
+    return searching.diff(array)
 
 
 # -- products ---------------------------------------------------------------------------------

@@ -55,10 +55,22 @@ def test_bools_are_numbers_in_powers():
         array = fa.asarray(plain, format=format)
         for found, expected in (
             (array**3, plain**3), (array**array, plain**plain), (2**array, 2**plain),
-            (array**2.0, plain**2.0), (fa.square(array), np.square(plain)),
+            (array**2, plain**2), (fa.lazy(array) ** 2, plain**2), (array**2.0, plain**2.0),
+            (fa.square(array), np.square(plain)),
         ):  # fmt: skip
             assert found.dtype == expected.dtype
             np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("format", [None, Dense(SparseList(Element(False)))], ids=str)
+def test_bools_have_no_differences_and_no_decimals(format):
+    array = fa.asarray(np.eye(3, dtype=bool), format=format)
+    with pytest.raises(TypeError, match="np.diff tells where they differ"):
+        np.ediff1d(array)
+    for decimals in (1, -1):
+        with pytest.raises(TypeError, match="bools have no decimals"):
+            np.round(array, decimals)
+    same(np.round(array), np.round(np.eye(3, dtype=bool)))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
