@@ -147,7 +147,7 @@ A = fa.asarray(np.eye(4, 5), format=Dense(SparseList(Element(0.0))))
         (lambda: operator.imatmul(np.eye(4), fa.asarray(np.eye(4))), TypeError, "x = x @ A"),
         (lambda: fa.einsum("C[i] += A[i, k] @ B[k]", A=A, B=A[0]), SyntaxError, "write '\\*'"),
         (lambda: fa.argmin(A[:0], axis=0), ValueError, "argmin of no elements"),
-        (lambda: A.T.format, AttributeError, "'format': a view has that of"),
+        (lambda: A.T.format, AttributeError, "'format': a view has that of .*; Tensor.format, A"),
         (lambda: A.T.nonsense, AttributeError, "has no attribute 'nonsense'"),
         (lambda: fa.from_coo((np.array([2**63], np.uint64),), np.ones(1), (3,)), TypeError,
          "index 9223372036854775808 of dimension 0"),
