@@ -40,6 +40,7 @@ from finch_array.run import (
 from finch_array.runs import has_runs, runs_of
 from finch_array.sorted_coordinates import FEW, keys_of
 from finch_core.errors import DimensionMismatch
+from finch_core.runtime.lists import chosen_of_lists
 from finch_core.runtime.tensor import Tensor
 
 # -- searching --------------------------------------------------------------------------------
@@ -337,14 +338,24 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
         return array_of(np.asarray(np.isin(array.to_numpy(), wanted, invert=invert)))
     if has_structure(array):
         return mapped(array, lambda values: np.isin(values, wanted, invert=invert))
-    shape, coords, values = coordinates(array, shared=True)
     fill = bool(_among(np.asarray([array.fill_value]), wanted)[0])
-    (kept,) = (_among(values, wanted) != fill).nonzero()
-    found = np.full(len(kept), invert == fill)
+    coords, found = _chosen(array, lambda values: _among(values, wanted) != fill)
+    bools = np.full(len(found), invert == fill)
     return sorted_tensor(
-        shape, [c[kept] for c in coords], found, np.bool_(invert != fill),
+        array.shape, coords, bools, np.bool_(invert != fill),
         of=(array,), in_order=array.__class__ is Tensor,
     )  # fmt: skip
+
+
+def _chosen(array: Any, function: Callable[[Any], Any]) -> tuple[list[Any], Any]:
+    """The indices, and the values, of the stored elements for which ``function`` of all values
+    holds."""
+    found = chosen_of_lists(array, function)
+    if found is not None:
+        return found
+    _, coords, values = coordinates(array, shared=True)
+    (kept,) = function(values).nonzero()
+    return [c[kept] for c in coords], values[kept]
 
 
 def _sorted(x: Any) -> Any:

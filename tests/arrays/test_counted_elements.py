@@ -59,3 +59,34 @@ def test_what_is_not_stored_is_counted():
     found, edges = np.histogram(A, 7)
     assert found.tolist() == [3 * 10**12 - 2, 0, 0, 1, 0, 0, 1]
     assert edges[-1] == 7.0
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ("Dense", "SparseList"), ("SparseList", "SparseList"), ("SparseCOO", "SparseCOO"),
+        ("Dense", "Dense", "SparseList"), ("Dense", "SparseList", "SparseList"), ("SparseList",),
+        ("Dense", "SparseCOO", "SparseCOO"), ("SparseHash", "SparseList"), ("SparseCOO",),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("fill", [0, 2])
+def test_few_and_many_elements_are_chosen(levels, fill):
+    a = data((40, 30, 4)[: len(levels)], fill=fill, seed=3)
+    a[3:9] = fill
+    a[11, ...] = 7.0
+    A = tensor(a, levels, fill)
+    for wanted in ([7.0], [8.0], [1.0, 3.0], [2.0], [0.0, 7.0]):
+        for invert in (False, True):
+            found = fa.isin(A, fa.asarray(wanted), invert=invert)
+            np.testing.assert_array_equal(found, np.isin(a, wanted, invert=invert))
+            np.testing.assert_array_equal(np.isin(A.T, wanted), np.isin(a.T, wanted))
+
+
+def test_indices_of_few_chosen_elements_are_found_alone(monkeypatch):
+    a = data((40, 30))
+    a[5, 5], a[11, 2] = 7.0, 7.0
+    A = tensor(a, MATRICES["rows"])
+    with monkeypatch.context() as context:
+        context.setattr("finch_core.runtime.lists.coordinates_of_lists", None)
+        found = fa.isin(A, fa.asarray([7.0, 9.0]))
+    np.testing.assert_array_equal(found, a == 7.0)
