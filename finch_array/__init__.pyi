@@ -455,12 +455,14 @@ def exp2(x: Any, /) -> Tensor:
 @overload
 def expand_dims(x: Lazy, /, axis: Any = 0) -> Lazy:
     """``x`` with new dimensions of 1 at ``axis``, one or several, counted in the result. Raises
-    ``OutOfBounds`` for an axis that the result would lack."""
+    ``OutOfBounds`` for an axis that the result would lack, ``FormatError``, a ``TypeError``, for
+    what is no integer, as None."""
 
 @overload
 def expand_dims(x: Any, /, axis: Any = 0) -> Tensor:
     """``x`` with new dimensions of 1 at ``axis``, one or several, counted in the result. Raises
-    ``OutOfBounds`` for an axis that the result would lack."""
+    ``OutOfBounds`` for an axis that the result would lack, ``FormatError``, a ``TypeError``, for
+    what is no integer, as None."""
 
 @overload
 def expit(x: Lazy, /) -> Lazy:
@@ -977,12 +979,12 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
 @overload
 def round(x: Lazy, /, decimals: int = 0) -> Lazy:
     """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``; of the
-    dtype of ``x``."""
+    dtype of ``x``. Raises ``TypeError``, as NumPy, for ``decimals`` of bools."""
 
 @overload
 def round(x: Any, /, decimals: int = 0) -> Tensor:
     """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``; of the
-    dtype of ``x``."""
+    dtype of ``x``. Raises ``TypeError``, as NumPy, for ``decimals`` of bools."""
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = 'left', sorter: Any = None) -> Tensor:
     """Where to insert the elements of ``x2`` into the sorted vector ``x1``: int64, in the shape and

@@ -51,6 +51,10 @@ class Fibers:
             return self.counts
         return np.add.reduceat(self.places == self.ranks, self.starts, dtype=np.intp)
 
+    def at(self, places: Any) -> Any:
+        """The values at these places among ``values``."""
+        return self.values[places]
+
 
 def fibers(array: Any, axis: int) -> Fibers:
     """The stored elements of ``array`` by fibers along ``axis``."""

@@ -258,10 +258,12 @@ ceil, floor, trunc = (_whole_kept(_rounded[name]) for name in ("ceil", "floor", 
 
 def round(x: Any, /, decimals: int = 0) -> Any:
     """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``; of the
-    dtype of ``x``."""
+    dtype of ``x``. Raises ``TypeError``, as NumPy, for ``decimals`` of bools."""
     dtype = dtype_of(operand(x))
     kind = dtype.kind
-    if kind == "b" and decimals == 0:  # as of NumPy; the standard has no meaning for it
+    if kind == "b":  # as of NumPy; the standard has no meaning for it
+        if decimals:
+            raise TypeError("bools have no decimals to round to: cast them first, by astype")
         return cast(x, np.float16)
     if kind in "biu" and decimals >= 0:
         return _copy(x)

@@ -71,10 +71,11 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 def expand_dims(x: Any, /, axis: Any = 0) -> Any:
     """``x`` with new dimensions of 1 at ``axis``, one or several, counted in the result. Raises
-    ``OutOfBounds`` for an axis that the result would lack."""
+    ``OutOfBounds`` for an axis that the result would lack, ``FormatError``, a ``TypeError``, for
+    what is no integer, as None."""
     array = x if is_lazy(x) else array_of(x)
-    count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    new = axes_of(axis, array.ndim + count)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    new = axes_of(given, array.ndim + len(given))
     shape = list(array.shape)
     for a in new:
         shape.insert(a, 1)
@@ -171,11 +172,6 @@ def _full_shape(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     if min(shape, default=0) < 0 or math.prod(shape) != total:
         raise DimensionMismatch(f"an array of shape {array.shape} cannot be reshaped to {shape}")
     return shape
-
-
-def reshape_method(x: Any, *shape: Any, **options: Any) -> Any:
-    """``x.reshape(m, n)`` and ``x.reshape((m, n))``."""
-    return reshape(x, shape[0] if len(shape) == 1 else shape, **options)
 
 
 def transpose_method(x: Any, *axes: Any) -> Any:

@@ -35,7 +35,7 @@ _ELSEWHERE = {"linalg_diagonal": "axes_diagonal", "linalg_trace": "axes_trace"}
 _OWN = frozenset(
     "array_namespace as_bool as_int as_float item as_complex as_index formatted in_place "
     "stored_count to_device astype with_fill_value to_dense_array to_list to_dlpack "
-    "dlpack_device".split()
+    "dlpack_device pow".split()
 )
 
 
@@ -112,6 +112,13 @@ def formatted(array: Any, spec: str) -> str:
     return format(_one(array), spec)
 
 
+def pow(x: Any, y: Any) -> Any:
+    """``x ** y``; ``x ** 2`` of bools is their square, in int8, as of NumPy's."""
+    if y.__class__ is int and y == 2 and x.dtype.kind == "b":
+        return fn.FUNCTIONS["square"](x)
+    return fn.FUNCTIONS["pow"](x, y)
+
+
 # -- in place ---------------------------------------------------------------------------------
 
 
@@ -164,9 +171,15 @@ def to_device(array: Any, device: Any, /, *, stream: Any = None) -> Any:
     return array
 
 
-def astype(array: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """``array`` with its values, and its fill, cast to a dtype."""
+def astype(
+    array: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True,
+    copy: bool = True, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """``array`` with its values, and its fill, cast to a dtype. ``order`` and ``subok`` are those
+    of NumPy, and change nothing. Raises ``TypeError`` for what ``casting`` does not allow."""
     to_device(array, device or "cpu")
+    if casting != "unsafe" and not np.can_cast(array.dtype, dtype, casting):
+        raise TypeError(f"{array.dtype} is not cast to {np.dtype(dtype)} by the rule {casting!r}")
     if np.dtype(dtype) == array.dtype and not copy:
         return array
     from finch_array.reductions import array_operand

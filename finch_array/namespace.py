@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
+
+import numpy
 
 _HOMES = {
     "creation": (
@@ -55,10 +58,11 @@ _TABLE = (
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 _METHODS = {
-    "products": "dot transposed_matrix", "manipulation": "reshape_method transpose_method",
+    "products": "dot transposed_matrix", "manipulation": "transpose_method",
     "indexing": "getitem", "assignment": "setitem", "protocols": "array_ufunc array_function",
     "numpy_functions": "swapaxes axes_diagonal axes_trace", "methods": "copied",
-    "numpy_shapes": "ravel take_method", "chunks": "token",
+    "numpy_numbers": "cumprod cumsum",
+    "numpy_shapes": "ravel repeat_method reshape_method take_method", "chunks": "token",
     "neighbours": "matvec rmatvec matmat rmatmat to_scipy_sparse from_scipy_sparse",
 }  # fmt: skip
 _METHOD_HOMES = {name: home for home, names in _METHODS.items() for name in names.split()}
@@ -109,11 +113,17 @@ def _instead_of(name: str) -> str:
     own = "asarray" if name == "array" else RENAMED.get(name)
     if own is not None:
         return f": it is finch_array.{own}"
-    there = getattr(sys.modules.get("numpy"), name, None)
-    if not callable(there) or find_spec(f"finch_array.{name}") is not None:
+    if name.startswith("_") or find_spec(f"finch_array.{name}") is not None:
         return ""
-    known = importlib.import_module("finch_array.protocols").of_numpy()
-    return f": np.{name} takes tensors" if there in known or hasattr(there, "nin") else ""
+    there = vars(numpy).get(name)
+    if isinstance(there, ModuleType) or (there is None and find_spec(f"numpy.{name}") is not None):
+        return f": np.{name} takes NumPy's arrays, and np.asarray(A) makes one"
+    if isinstance(there, numpy.ufunc) or hasattr(there, "_implementation"):
+        known = importlib.import_module("finch_array.protocols").of_numpy()
+        if isinstance(there, numpy.ufunc) or there in known:
+            return f": np.{name} takes tensors"
+        return f": {importlib.import_module('finch_array.numpy_arguments').remedy(there)}"
+    return "" if there is None else f": NumPy has np.{name}"
 
 
 def home_of(name: str) -> str | None:

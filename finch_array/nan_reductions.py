@@ -144,8 +144,16 @@ def nanstd(a: Any, *args: Any, **options: Any) -> Any:
 
 
 def _arg_extreme(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    """``reduction``, ``argmax`` or ``argmin``, of the elements that are not NaN. Raises
+    ``ValueError``, as NumPy, where all are."""
+
     def found(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        return reduction(_replaced(array_of(a), instead), axis=axis, keepdims=keepdims is True)
+        array = array_of(a)
+        if _may_have_nan(array):
+            if array.size and not bool(red.all(_counted(array, axis))):
+                raise ValueError("All-NaN slice encountered: there is no index of another element")
+            array = _without(array, instead)
+        return reduction(array, axis=axis, keepdims=keepdims is True)
 
     return found
 

@@ -38,7 +38,7 @@ def arguments(
             rest[mine or name] = value
         elif name not in _HARMLESS and not _is_default(value, _defaults(function).get(name)):
             raise TypeError(
-                f"np.{function.__name__} of a tensor takes no {name}=: {_remedy(function)}"
+                f"np.{function.__name__} of a tensor takes no {name}=: {remedy(function)}"
             )
     for name in first or ():
         if name not in rest:
@@ -120,7 +120,7 @@ def _defaults(function: Any) -> dict[str, Any]:
     return {p.name: p.default for p in found}
 
 
-def _remedy(function: Any) -> str:
+def remedy(function: Any) -> str:
     """What would work instead of a function of NumPy."""
     name = function.__name__
     return _OTHERWISE.get(name, f"np.asarray(A) makes a dense array, which np.{name} takes")
@@ -156,7 +156,7 @@ def refused(function: Any, types: Sequence[Any]) -> Any:
     would work. ``NotImplemented`` where arrays of others take part, which may have it."""
     if not all(issubclass(kind, (np.ndarray, ArrayMethods)) for kind in types):
         return NotImplemented
-    raise TypeError(f"tensors have no np.{function.__name__}: {_remedy(function)}")
+    raise TypeError(f"tensors have no np.{function.__name__}: {remedy(function)}")
 
 
 def refused_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], spare: Sequence[str]) -> Any:
@@ -176,4 +176,4 @@ def refused_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], spare: Se
     raise TypeError(f"tensors have no np.{name}: {_METHODS[method]}")
 
 
-__all__ = ["arguments", "parameters_of", "refused", "refused_ufunc", "without_out"]
+__all__ = ["arguments", "parameters_of", "refused", "refused_ufunc", "remedy", "without_out"]

@@ -151,8 +151,15 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 def along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
-    """``np.take_along_axis``."""
-    return take_along_axis(x, indices, axis=axis)
+    """``np.take_along_axis``: without ``axis``, of all elements in a row. Raises
+    ``DimensionMismatch``, a ``ValueError``, for indices of them that are no vector."""
+    if axis is not None:
+        return take_along_axis(x, indices, axis=axis)
+    if np.ndim(indices) != 1:
+        raise DimensionMismatch(
+            f"without axis, the indices are a vector, not of {np.ndim(indices)} dimensions"
+        )
+    return take_along_axis(ravel(x), indices, axis=0)
 
 
 # -- elementwise functions of NumPy -------------------------------------------------------------
@@ -188,9 +195,26 @@ def nan_to_num(
 
 def histogram(x: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
     """The numbers of elements by bins, as of ``np.histogram``, from what is stored."""
-    values, counts = (part.to_numpy() for part in searching.unique_counts(x))
-    found, edges = np.histogram(values, in_numpy(bins), range, weights=counts, density=density)
-    return found if density else found.astype(np.intp), edges
+    array, bins = array_of(x), in_numpy(bins)
+    if is_dense(array):
+        return cast(Any, np.histogram)(array.to_numpy(), bins, range, density)
+    values, many, missing = searching.counted(array)
+    if many is not None or isinstance(bins, str):
+        values, counts = (part.to_numpy() for part in searching.unique_counts(array))
+        found, edges = np.histogram(values, bins, range, weights=counts)
+    else:
+        fills = np.full(min(missing, 1), array.fill_value)
+        fills = fills.astype(np.uint8) if fills.dtype == bool else fills
+        if range is None and np.ndim(bins) == 0 and array.size:
+            parts = [part for part in (values, fills) if part.size]
+            ends = np.asarray([end for p in parts for end in (p.min(), p.max())], fills.dtype)
+            np.histogram_bin_edges(ends, bins)  # raises for what is not finite
+            range = ends.min(), ends.max()
+        found, edges = np.histogram(values, bins, range)
+        found = found + np.histogram(fills, bins, range)[0] * missing
+    if density:
+        return found / np.diff(edges).astype(float) / found.sum(), edges
+    return found.astype(np.intp), edges
 
 
 # -- order ------------------------------------------------------------------------------------
@@ -228,10 +252,12 @@ def unique(x: Any, return_index: bool = False, return_inverse: bool = False,
         asked = return_index, return_inverse, return_counts, axis
         return plainly(array.to_numpy(), *asked, **options)
     found, counts = (part.to_numpy() for part in searching.unique_counts(array))
-    values, back = plainly(found, return_inverse=True, **options)
-    if not return_counts:
-        return values
-    return values, np.bincount(back, counts, len(values)).astype(np.intp)
+    nan = np.isnan(found) if found.dtype.kind in "fc" and options.get("equal_nan", True) else found
+    if nan is not found and nan.any():  # they are last
+        first = int(nan.argmax())
+        counts = np.append(counts[:first], counts[first:].sum())
+        found = found[: first + 1]
+    return (found, counts) if return_counts else found
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

@@ -105,14 +105,17 @@ def average(
     return (found, weight) if returned else found
 
 
-def cumulated(own: Callable[..., Any]) -> Callable[..., Any]:
+def _cumulated(own: Callable[..., Any]) -> Callable[..., Any]:
     """``np.cumsum`` and ``np.cumprod``: without ``axis`` of all elements, in a row."""
 
-    def found(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    def found(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
         array = ravel(a) if axis is None else array_of(a)
         return own(array, axis=axis or 0, dtype=dtype)
 
     return found
+
+
+cumsum, cumprod = _cumulated(cumulative_sum), _cumulated(cumulative_prod)
 
 
 def _ordered(own: Callable[..., Any]) -> Callable[..., Any]:
@@ -147,12 +150,16 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours of all elements, in a row."""
+    """The differences of neighbours of all elements, in a row. Raises ``TypeError`` for bools, as
+    NumPy."""
     if to_end is not None or to_begin is not None:
         raise TypeError(
             "np.ediff1d of a tensor takes no to_end= and to_begin=: np.concatenate joins"
         )
-    return searching.diff(ravel(ary))
+    array = ravel(ary)
+    if array.dtype.kind == "b":
+        raise TypeError("ediff1d subtracts, which bools do not: np.diff tells where they differ")
+    return searching.diff(array)
 
 
 # -- products ---------------------------------------------------------------------------------
@@ -273,7 +280,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.any: reduction(red.any, ELEMENTWISE["logical_or"], 0),
     np.all: reduction(red.all, ELEMENTWISE["logical_and"], 1),
     np.mean: mean, np.average: average,
-    np.cumsum: cumulated(cumulative_sum), np.cumprod: cumulated(cumulative_prod),
+    np.cumsum: cumsum, np.cumprod: cumprod,
     np.sort: _ordered(searching.sort), np.argsort: _ordered(searching.argsort),
     np.bincount: bincount, np.ediff1d: ediff1d,
     np.dot: dot, np.inner: inner, np.vdot: vdot, np.outer: outer_product,
@@ -287,4 +294,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 """The function of this package for each of NumPy's."""
 
-__all__ = ["FUNCTIONS", "UFUNCS", "outer_by"]
+__all__ = ["FUNCTIONS", "UFUNCS", "cumprod", "cumsum", "outer_by"]

@@ -20,6 +20,7 @@ from finch_array.manipulation import (
     flip,
     moveaxis,
     permute_dims,
+    repeat,
     reshape,
 )
 from finch_array.operands import array_of, in_numpy
@@ -159,6 +160,11 @@ def reshaped(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = Non
     return _reversed(reshape(_reversed(array_of(a)), wanted[::-1], copy=copy))
 
 
+def reshape_method(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    """``x.reshape(m, n)`` and ``x.reshape((m, n))``."""
+    return reshaped(x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
 def _reversed(array: Any) -> Any:
     return permute_dims(array, tuple(range(array.ndim))[::-1])
 
@@ -252,6 +258,11 @@ def take_method(a: Any, indices: Any, axis: int | None = None, mode: str = "rais
     return getitem(array, (slice(None),) * place + (indices,))
 
 
+def repeat_method(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Each element along ``axis`` (None: of all in a row) repeated."""
+    return repeat(a, repeats, axis=axis)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.concatenate: concatenate, np.vstack: vstack, np.hstack: hstack, np.dstack: dstack,
     np.column_stack: column_stack, np.block: block, np.append: append, np.insert: insert,
@@ -264,4 +275,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 """The function of this package for each of NumPy's."""
 
-__all__ = ["FUNCTIONS", "ravel", "take_method"]
+__all__ = ["FUNCTIONS", "ravel", "repeat_method", "reshape_method", "take_method"]

@@ -212,11 +212,11 @@ def transposed_matrix(x: Any) -> Any:
     return as_seen(inner.source, tuple([last - axis for axis in inner.axes]))
 
 
-def dot(x: Any, y: Any) -> Any:
-    """``x @ y``, as SciPy's arrays have it: of NumPy's array an array of NumPy, where the result is
+def dot(a: Any, b: Any) -> Any:
+    """``a @ b``, as SciPy's arrays have it: of NumPy's array an array of NumPy, where the result is
     dense. Numbers multiply."""
-    a, b = operand(x), operand(y)
-    if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
-        return fn.multiply(a, b)
-    found = matmul(a, b)
-    return found.to_numpy() if isinstance(y, np.ndarray) and is_dense(found) else found
+    x, y = operand(a), operand(b)
+    if isinstance(x, NUMBERS) or isinstance(y, NUMBERS):
+        return fn.multiply(x, y)
+    found = matmul(x, y)
+    return found.to_numpy() if isinstance(b, np.ndarray) and is_dense(found) else found

@@ -12,10 +12,11 @@ import numpy as np
 from finch_array.axes import axes_of
 from finch_array.fibers import Fibers, fibers, sorted_fibers
 from finch_array.leaves import differs
-from finch_array.manipulation import moveaxis, reshape, unraveled
+from finch_array.manipulation import check_size, moveaxis, reshape, unraveled
 from finch_array.numpy_arguments import parameters_of
 from finch_array.operands import array_of, in_numpy, is_dense
-from finch_array.run import SPARE, is_short, sorted_tensor
+from finch_array.run import SPARE, is_short, sorted_tensor, stored_elements
+from finch_core.records import frozen
 
 Between = Callable[[Any, Any, Any], Any]
 """The value between two elements, by the part of the way from the first."""
@@ -105,10 +106,15 @@ def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims
         options = {"axis": axes if array.ndim else None, "keepdims": keepdims}
         return array_of(np.asarray(function(array.to_numpy(), *given, **options)))
     kept = tuple([n for k, n in enumerate(array.shape) if k not in axes])
-    own = sorted_fibers(_fibers(array, axes, kept), False)
+    if kept or dtype.kind == "c":
+        own = sorted_fibers(_fibers(array, axes, kept), False)
+    else:
+        own = Row.of(array)
     wide = np.complex128 if dtype.kind == "c" else np.float64
     parts = np.asarray(0.5 if q is None else q, np.float64)
     between = _mean if q is None else _in_proportion
+    if q is not None and np.asarray(q).dtype.kind in "biu":  # the least or the greatest
+        between = _first
     fill = np.asarray(own.fill).astype(wide)
     of_fills = len(own.numbers) < math.prod(kept)
     absent = np.zeros(len(own.numbers), np.intp)
@@ -123,6 +129,32 @@ def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims
     with np.errstate(invalid="ignore"):
         fill = between(fill, fill, 0.0)
     return _of_numbers(own, found.astype(dtype), np.asarray(fill, dtype), parts.shape, kept)
+
+
+@frozen(eq=False)
+class Row(Fibers):
+    """All elements of an array as one fiber whose stored elements are in any order, at no place.
+    Those at few places, were they sorted, are found by ``np.partition``."""
+
+    @classmethod
+    def of(cls, array: Any) -> Row:
+        """That of an array of real numbers. Raises ``DimensionMismatch`` for one of more elements
+        than can be counted."""
+        check_size((array.size,))
+        values = stored_elements(array)
+        one = np.zeros(min(len(values), 1), np.intp)
+        counts, none = one + len(values), np.empty(0, np.intp)
+        return cls(one, one, counts, none, values, array.fill_value, (array.size,))
+
+    def gaps(self) -> Any:
+        """How many elements are before the fill: those that are less, or not NaN where it is."""
+        fill, values = self.fill, self.values
+        before = values < fill if fill == fill else values == values
+        return np.full(len(self.starts), np.count_nonzero(before))
+
+    def at(self, places: Any) -> Any:
+        wanted = np.unique(places)
+        return np.partition(self.values, wanted)[wanted][wanted.searchsorted(places)]
 
 
 def _fibers(array: Any, axes: tuple[int, ...], kept: tuple[int, ...]) -> Fibers:
@@ -155,14 +187,15 @@ def _elements_between(own: Fibers, parts: Any, last: Any, wide: Any, between: Be
             return np.empty(ranks.shape, wide)
         stored = np.where(ranks < gap, ranks, ranks - missing)
         absent = (ranks >= gap) & (ranks < gap + missing)
-        values = own.values[own.starts + np.where(absent, 0, stored)].astype(wide)
+        values = own.at(own.starts + np.where(absent, own.counts - 1, stored)).astype(wide)
         return np.where(absent, own.fill, values)
 
-    below = elements(low)
-    behind = below if between is _mean and (places == low).all() else elements(above)
+    below, behind, end = elements(np.stack([low, above, np.broadcast_to(last, low.shape)]))
+    if between is _mean and (places == low).all():
+        behind = below
     with np.errstate(invalid="ignore"):
         found = between(below, behind, places - low)
-    return np.where(np.isnan(elements(last)) | (last < 0), np.nan, found)
+    return np.where(np.isnan(end) | (last < 0), np.nan, found)
 
 
 def _of_numbers(
@@ -192,6 +225,10 @@ def _whole(axis: Any) -> Any:
 def _in_proportion(below: Any, above: Any, part: Any) -> Any:
     apart = above - below
     return np.where(part < 0.5, below + apart * part, above - apart * (1 - part))
+
+
+def _first(below: Any, above: Any, part: Any) -> Any:
+    return below
 
 
 def _mean(low: Any, high: Any, part: Any) -> Any:

@@ -20,6 +20,7 @@ from finch_array.fill_arguments import (
     places_of_fills,
     without_fills,
 )
+from finch_array.leaves import stored_values
 from finch_array.operands import (
     IN_ORDER,
     NUMBERS,
@@ -28,6 +29,7 @@ from finch_array.operands import (
     is_dense,
     is_lazy,
     kind_of,
+    settled,
     stored,
 )
 from finch_array.programs import ROOM
@@ -395,6 +397,19 @@ def coordinates(array: Any, shared: bool = False) -> tuple[tuple[int, ...], list
     return tuple([shape[b] for b in back]), [coords[b] for b in back], values
 
 
+def stored_elements(array: Any) -> Any:
+    """The values of ``coordinates``, in any order, which are only read: those of levels that store
+    each element by itself as they are in memory."""
+    source = stored(settled(array)).source
+    if source.__class__ is Tensor and all(
+        level.layout in _BY_NUMPY for level in source.format.levels()[:-1]
+    ):
+        values = stored_values(source)
+        if values is not None:
+            return values
+    return coordinates(array)[2]
+
+
 def _any_fill(tensor: Tensor) -> Tensor:
     """A tensor with the stored elements of another; with the fill 0, whose kernel does for all
     fills, where they do not depend on it."""
@@ -463,5 +478,5 @@ def numpy_of(value: Any) -> Any:
 
 __all__ = [
     "MOST_NARROW", "SPARE", "as_seen", "coordinates", "in_format", "is_short", "materialised",
-    "numpy_of", "prepared", "reordered", "run", "settled_plan", "sorted_tensor",
+    "numpy_of", "prepared", "reordered", "run", "settled_plan", "sorted_tensor", "stored_elements",
 ]  # fmt: skip

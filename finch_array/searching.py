@@ -29,10 +29,18 @@ from finch_array.manipulation import broadcast_to, check_size, concat, expand_di
 from finch_array.operands import array_of, is_dense, settled, stored
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
-from finch_array.run import SPARE, as_seen, coordinates, materialised, sorted_tensor
+from finch_array.run import (
+    SPARE,
+    as_seen,
+    coordinates,
+    materialised,
+    sorted_tensor,
+    stored_elements,
+)
 from finch_array.runs import has_runs, runs_of
 from finch_array.sorted_coordinates import FEW, keys_of
 from finch_core.errors import DimensionMismatch
+from finch_core.runtime.lists import chosen_of_lists
 from finch_core.runtime.tensor import Tensor
 
 # -- searching --------------------------------------------------------------------------------
@@ -226,10 +234,7 @@ def unique_counts(x: Any, /) -> Any:
     if is_dense(array) or array.ndim == 0:
         values, counts = np.unique(array.to_numpy(), return_counts=True, equal_nan=False)
         return UniqueCounts(array_of(values), array_of(counts))
-    found, many = _counted(array)
-    missing = array.size - (len(found) if many is None else int(many.sum()))
-    if missing > np.iinfo(np.intp).max:
-        raise DimensionMismatch(f"an array of shape {array.shape} has too many elements to count")
+    found, many, missing = counted(array)
     if many is None:
         values, counts = np.unique(found, return_counts=True, equal_nan=False)
     else:
@@ -250,15 +255,22 @@ def unique_counts(x: Any, /) -> Any:
     return UniqueCounts(array_of(values), array_of(counts))
 
 
-def _counted(array: Any) -> tuple[Any, Any]:
-    """The stored elements other than padding, and how often each is in turn, if not once. A run is
-    one element, unless there are NaN, which differ from each other."""
+def counted(array: Any) -> tuple[Any, Any, int]:
+    """The stored elements other than padding, which are only read, how often each is in turn, if
+    not once, and how many are not stored. A run is one element, unless there are NaN, which differ
+    from each other. Raises ``DimensionMismatch`` for more elements than can be counted."""
     array = settled(array)
+    found = many = None
     if has_runs(array):
-        found = runs_of(array)
-        if not (found.values != found.values).any():
-            return found.values, found.stops - found.starts
-    return coordinates(array)[2], None
+        runs = runs_of(array)
+        if not (runs.values != runs.values).any():
+            found, many = runs.values, runs.stops - runs.starts
+    if found is None:
+        found = stored_elements(array)
+    missing = array.size - (len(found) if many is None else int(many.sum()))
+    if missing > np.iinfo(np.intp).max:
+        raise DimensionMismatch(f"an array of shape {array.shape} has too many elements to count")
+    return found, many, missing
 
 
 def unique_inverse(x: Any, /) -> Any:
@@ -326,14 +338,24 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
         return array_of(np.asarray(np.isin(array.to_numpy(), wanted, invert=invert)))
     if has_structure(array):
         return mapped(array, lambda values: np.isin(values, wanted, invert=invert))
-    shape, coords, values = coordinates(array)
     fill = bool(_among(np.asarray([array.fill_value]), wanted)[0])
-    (kept,) = (_among(values, wanted) != fill).nonzero()
-    found = np.full(len(kept), invert == fill)
+    coords, found = _chosen(array, lambda values: _among(values, wanted) != fill)
+    bools = np.full(len(found), invert == fill)
     return sorted_tensor(
-        shape, [c[kept] for c in coords], found, np.bool_(invert != fill),
+        array.shape, coords, bools, np.bool_(invert != fill),
         of=(array,), in_order=array.__class__ is Tensor,
     )  # fmt: skip
+
+
+def _chosen(array: Any, function: Callable[[Any], Any]) -> tuple[list[Any], Any]:
+    """The indices, and the values, of the stored elements for which ``function`` of all values
+    holds."""
+    found = chosen_of_lists(array, function)
+    if found is not None:
+        return found
+    _, coords, values = coordinates(array, shared=True)
+    (kept,) = function(values).nonzero()
+    return [c[kept] for c in coords], values[kept]
 
 
 def _sorted(x: Any) -> Any:

@@ -3,6 +3,7 @@ array namespace (``interface.array_namespace``), which is looked up when it is c
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -26,11 +27,6 @@ def _is_unsupported(other: Any) -> bool:
     return isinstance(other, UNSUPPORTED) and not hasattr(other, "shape")
 
 
-OF_NUMPY = frozenset(("ddof", "initial", "out", "where"))
-"""Parameters of the methods of NumPy's arrays that methods here lack; NumPy's functions take
-them."""
-
-
 class Giving(Protocol):
     """A method whose result has the methods of what it is called on, as a checker sees it: an
     array, or a lazy array of a lazy one."""
@@ -38,35 +34,64 @@ class Giving(Protocol):
     def __get__(self, array: Array, owner: Any = None, /) -> Callable[..., Array]: ...
 
 
-def _method(name: str) -> Method:
+def _method(name: str, function: str | None = None) -> Method:
+    """A method that calls ``function`` of the namespace, or that of its own name."""
+    called = function or name
+
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        return array_method(name)(self, *args, **options)
+        try:
+            return array_method(called)(self, *args, **options)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # the function ran
+                raise
+            raise _by_name(name, called, options, error) from None
 
     method.__name__ = name
-    method.__doc__ = f"``{name}`` of the array namespace, with this as its first argument."
+    method.__doc__ = f"``{called}`` of the array namespace, with this as its first argument."
     return method
 
 
-def _array(name: str) -> Giving:
-    return _method(name)
+def _by_name(name: str, called: str, options: dict[str, Any], error: TypeError) -> TypeError:
+    """The error of arguments that a function does not take, by the name of the method, and with
+    what does: NumPy's function where that has an option."""
+    found = list(inspect.signature(array_method(called)).parameters.values())[1:]
+    known = [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY)]
+    for option in sorted(options):
+        if option == "ddof" and "correction" in known:
+            remedy = f"correction= of the array API is the same; np.{name}(A, ddof=...)"
+        elif option in _parameters_of_numpy(name):
+            remedy = f"np.{name}(A, {option}=...)"
+        else:
+            remedy = f"it takes {', '.join(f'{p}=' for p in known) or 'none by name'}"
+        if option not in known:
+            return TypeError(f"{name}() takes no {option}=: {remedy}")
+    return TypeError(f"{name}() {str(error).partition('() ')[2]}")
+
+
+def _parameters_of_numpy(name: str) -> Any:
+    """Those of NumPy's function of this name; empty if there is none, or if it does not tell."""
+    try:
+        return inspect.signature(getattr(np, name)).parameters
+    except (AttributeError, TypeError, ValueError):
+        return ()
+
+
+def _array(name: str, function: str | None = None) -> Giving:
+    return _method(name, function)
 
 
 def _along(name: str) -> Giving:
     """A method whose first argument may be ``axis``, as of NumPy's arrays: ``A.sum(0)``."""
+    call = _method(name)
 
     def method(self: Any, *axis: Any, **options: Any) -> Any:
         if len(axis) > 1:
             raise TypeError(f"{name}() takes one argument by position, the axis, not {len(axis)}")
-        if options and (known := OF_NUMPY.intersection(options)):
-            option = min(known)
-            instead = "" if option != "ddof" else "correction= of the array API is the same; "
-            raise TypeError(f"{name}() takes no {option}=: {instead}np.{name}(A, {option}=...)")
-        if axis:
-            return array_method(name)(self, axis=axis[0], **options)
-        return array_method(name)(self, **options)
+        return call(self, axis=axis[0], **options) if axis else call(self, **options)
 
     method.__name__ = name
-    method.__doc__ = f"``{name}`` of the array namespace, with this as its first argument."
+    method.__doc__ = call.__doc__
     return method
 
 
@@ -301,23 +326,25 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
     """The conjugate transpose times ``X``, as a NumPy matrix."""
     to_scipy_sparse = _method("to_scipy_sparse")
     """A SciPy array of the same values: over the memory of CSR, and as CSC of what is permuted."""
-    to_scipy = _method("to_scipy_sparse")
+    to_scipy = _method("to_scipy", "to_scipy_sparse")
     """The same."""
-    copy = _method("copied")
+    copy = _method("copy", "copied")
     """An array of its own with the same elements."""
     astype = _array("astype")
-    """``astype(dtype)``: the values, and the fill, cast to a dtype."""
+    """``astype(dtype)``: the values, and the fill, cast to a dtype; ``casting="safe"`` and others
+    refuse what they do not allow."""
     item = _method("item")
     """The element at an index, or the only one, as a Python number."""
     with_fill_value = _array("with_fill_value")
     """The same elements with another fill."""
-    todense = _method("to_dense_array")
+    todense = _method("todense", "to_dense_array")
     """A NumPy array of the elements."""
-    tolist = _method("to_list")
+    tolist = _method("tolist", "to_list")
     """All elements as Python numbers in nested lists."""
-    reshape = _array("reshape_method")
-    """``reshape(m, n)`` or ``reshape((m, n))``: the elements in another shape, row-major."""
-    transpose = _array("transpose_method")
+    reshape = _array("reshape", "reshape_method")
+    """``reshape(m, n)`` or ``reshape((m, n))``: the elements in another shape, in row-major order,
+    or ``order="F"``, column-major."""
+    transpose = _array("transpose", "transpose_method")
     """The dimensions reversed, or permuted as the axes say, without a copy."""
     sum = _along("sum")
     """``sum(axis=None, dtype=None, keepdims=False)``: the sum; of small integers in 64 bits."""
@@ -347,9 +374,9 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
     """The complex conjugates."""
     round = _array("round")
     """``round(decimals=0)``: rounded, to even ones from the middle."""
-    diagonal = _array("linalg_diagonal")
+    diagonal = _array("diagonal", "linalg_diagonal")
     """``diagonal(offset=0, axis1=0, axis2=1)``: a diagonal along two dimensions, as the last."""
-    trace = _array("linalg_trace")
+    trace = _array("trace", "linalg_trace")
     """``trace(offset=0, axis1=0, axis2=1, dtype=None)``: the sum of a diagonal along two
     dimensions."""
     nonzero = _method("nonzero")
@@ -359,19 +386,21 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
     squeeze = _array("squeeze")
     """``squeeze(axis=None)``: without dimensions that are 1."""
     ravel = _array("ravel")
-    """One dimension, in row-major order."""
-    flatten = _array("ravel")
-    """One dimension, in row-major order."""
+    """``ravel(order="C")``: one dimension, in row-major order, or ``"F"``, column-major."""
+    flatten = _array("flatten", "ravel")
+    """The same."""
     swapaxes = _array("swapaxes")
     """``swapaxes(a, b)``: two dimensions exchanged, without a copy."""
-    take = _array("take_method")
+    take = _array("take", "take_method")
     """``take(indices, axis=None)``: the subarrays at ``indices``."""
-    repeat = _array("repeat")
+    repeat = _array("repeat", "repeat_method")
     """``repeat(repeats, axis=None)``: each element repeated."""
-    cumsum = _along("cumulative_sum")
-    """``cumsum(axis=None)``: the sums of the elements up to each one."""
-    cumprod = _along("cumulative_prod")
-    """``cumprod(axis=None)``: the products of the elements up to each one."""
+    cumsum = _array("cumsum")
+    """``cumsum(axis=None, dtype=None)``: the sums of the elements up to each one; without ``axis``
+    of all, in a row."""
+    cumprod = _array("cumprod")
+    """``cumprod(axis=None, dtype=None)``: the products of the elements up to each one; without
+    ``axis`` of all, in a row."""
 
 
 __all__ = ["ArrayMethods", "ArrayOperators", "array_namespace"]

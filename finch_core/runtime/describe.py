@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from finch_core.ir.dtypes import as_number
 
 
 def describe(tensor: Any) -> str:
-    """Shape and dtype, then one line for each level: its buffers, counts and bytes."""
+    """Shape and dtype, then one line for each level: its buffers, counts and bytes; what is in
+    buffers of few elements."""
     if tensor.ndim == 0:
         head = f"Tensor of {tensor.dtype}, value {tensor[()]}"
     else:
@@ -22,9 +25,19 @@ def describe(tensor: Any) -> str:
         indent = "   " * k + ("└─ " if k else "")
         size = "" if level.is_leaf else f"[{next(dims)}]"
         count = f"{positions:,} {'value' if level.is_leaf else 'fiber'}{'s' * (positions != 1)}"
-        parts = ", ".join(f"{n} {b.dtype}[{len(b):,}]" for n, b in _own(buffers, k))
+        parts = ", ".join(f"{n} {b.dtype}[{len(b):,}]{_shown(b)}" for n, b in _own(buffers, k))
         lines.append(f"{indent}{level.name}{size}: {count}{_suffix(parts, nbytes)}")
     return "\n".join(lines)
+
+
+FEW = 8
+"""The most elements of a buffer that are shown."""
+
+
+def _shown(buffer: Any) -> str:
+    if not 0 < len(buffer) <= FEW:
+        return ""
+    return f" = {np.array2string(buffer, max_line_width=1 << 16)}"
 
 
 def _own(buffers: dict[str, Any], k: int) -> list[tuple[str, Any]]:

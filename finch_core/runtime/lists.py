@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from finch_core.runtime.tensor_records import MOST_FORMATS
 MOST = 1 << 22
 """So many elements of arrays of one kind become lists, or lists arrays, without a kernel, which is
 worth its compilation for more."""
+FEWER = 16
+"""The indices of chosen elements are found by bisection where so many times as many are stored."""
 OTHERS = 4
 """So many times as many of other levels, runs among them, whose kernels take longer to compile."""
 
@@ -50,6 +52,37 @@ def coordinates_of_lists(
             coords[-1] = coords[-1].astype(np.intp)
     values = arrays[number][:stored]
     return shape, coords, values if shared else values.copy()
+
+
+def chosen_of_lists(tensor: Any, chosen: Callable[[Any], Any]) -> tuple[list[Any], Any] | None:
+    """The indices and the values of stored elements of the formats that ``coordinates_of_lists``
+    reads, those for which ``chosen`` of all values, which are only read, holds. None for other
+    formats."""
+    lists = _lists_of(tensor)
+    if lists is None:
+        return None
+    dense, parts, number = lists
+    shape, arrays, levels = tensor.shape[:dense], tensor.arrays, []
+    stored = math.prod(shape)
+    for pointer, index in parts:
+        ends = None
+        if pointer is not None:
+            ends = arrays[pointer][: stored + 1].astype(np.intp, copy=False)
+            stored = int(ends[-1]) if ends.size else 0
+        levels.append((ends, arrays[index]))
+    values = arrays[number][:stored]
+    (places,) = chosen(values).nonzero()
+    found, coords = values[places], []
+    if len(places) * FEWER > stored:
+        whole = coordinates_of_lists(tensor, shared=True)
+        assert whole is not None
+        return [c[places] for c in whole[1]], found
+    for ends, indices in reversed(levels):
+        coords.append(indices[places].astype(np.intp))
+        if ends is not None:
+            places = ends.searchsorted(places, "right") - 1
+    outer = np.unravel_index(places, shape) if dense > 1 else [places][:dense]
+    return [*outer, *reversed(coords)], found
 
 
 def stored_positions(tensor: TensorStorage) -> int:
@@ -287,6 +320,6 @@ def _new_lists(tensor: TensorStorage) -> Lists | None:
 
 
 __all__ = [
-    "array_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense",
+    "array_of_lists", "chosen_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense",
     "listed_element", "memory_of", "stored_positions", "with_part_of_row",
 ]  # fmt: skip

@@ -205,7 +205,11 @@ class Signed:
         vars(self).update(state)
         self.sign()
 
-    format: Any = Elsewhere("format", "a view has that of what it is a view of, tensor.format")
+    format: Any = Elsewhere(
+        "format",
+        "a view has that of what it is a view of, tensor.format, whose dimensions may be others; "
+        "Tensor(format, A) makes a tensor of it",
+    )
     buffers: Any = Elsewhere("buffers", "a view has those of what it is a view of, tensor.buffers")
 
 

@@ -55,10 +55,22 @@ def test_bools_are_numbers_in_powers():
         array = fa.asarray(plain, format=format)
         for found, expected in (
             (array**3, plain**3), (array**array, plain**plain), (2**array, 2**plain),
-            (array**2.0, plain**2.0), (fa.square(array), np.square(plain)),
+            (array**2, plain**2), (fa.lazy(array) ** 2, plain**2), (array**2.0, plain**2.0),
+            (fa.square(array), np.square(plain)),
         ):  # fmt: skip
             assert found.dtype == expected.dtype
             np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("format", [None, Dense(SparseList(Element(False)))], ids=str)
+def test_bools_have_no_differences_and_no_decimals(format):
+    array = fa.asarray(np.eye(3, dtype=bool), format=format)
+    with pytest.raises(TypeError, match="np.diff tells where they differ"):
+        np.ediff1d(array)
+    for decimals in (1, -1):
+        with pytest.raises(TypeError, match="bools have no decimals"):
+            np.round(array, decimals)
+    same(np.round(array), np.round(np.eye(3, dtype=bool)))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
@@ -99,6 +111,9 @@ def test_what_is_permuted_is_copied_and_given_to_scipy():
         (lambda a: fa.cumsum, AttributeError, "finch_array.cumulative_sum"),
         (lambda a: fa.array, AttributeError, "finch_array.asarray"),
         (lambda a: fa.vstack, AttributeError, "np.vstack takes tensors"),
+        (lambda a: fa.lib, AttributeError, "'lib': np.lib takes NumPy's arrays, and np.asarray"),
+        (lambda a: fa.cov, AttributeError, "np.asarray.A. makes a dense array, which np.cov takes"),
+        (lambda a: fa.ndarray, AttributeError, "no attribute 'ndarray': NumPy has np.ndarray$"),
         (lambda a: fa.nothing, AttributeError, "no attribute 'nothing'$"),
         (lambda a: fa.where(a > 0, a), TypeError, r"where\(c, x, y\)"),
         (lambda a: bool(a > 0), ValueError, "&, | and ~"),
@@ -132,7 +147,7 @@ A = fa.asarray(np.eye(4, 5), format=Dense(SparseList(Element(0.0))))
         (lambda: operator.imatmul(np.eye(4), fa.asarray(np.eye(4))), TypeError, "x = x @ A"),
         (lambda: fa.einsum("C[i] += A[i, k] @ B[k]", A=A, B=A[0]), SyntaxError, "write '\\*'"),
         (lambda: fa.argmin(A[:0], axis=0), ValueError, "argmin of no elements"),
-        (lambda: A.T.format, AttributeError, "'format': a view has that of"),
+        (lambda: A.T.format, AttributeError, "'format': a view has that of .*; Tensor.format, A"),
         (lambda: A.T.nonsense, AttributeError, "has no attribute 'nonsense'"),
         (lambda: fa.from_coo((np.array([2**63], np.uint64),), np.ones(1), (3,)), TypeError,
          "index 9223372036854775808 of dimension 0"),

@@ -87,3 +87,17 @@ def test_masks_of_tensors_leave_sums_sparse():
     assert found.nnz <= 10
     assert np.nanmean(A, where=A > 0.5) > 0.5
     assert np.isclose(np.nansum(found), np.sum(A, where=A > 0.5))
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan])
+@pytest.mark.parametrize("function", [np.nanargmax, np.nanargmin])
+def test_what_is_all_nan_has_no_index(function, fill):
+    a = np.array([[np.nan, np.nan, np.nan], [0, np.nan, 1]])
+    for A in (tensor(a, MATRICES["rows"], fill), fa.asarray(a)):
+        for axis in (0, 1):
+            with pytest.raises(ValueError, match="All-NaN slice encountered"):
+                function(A, axis=axis)
+        assert int(function(A)) == function(a)
+        assert int(function(A[1])) == function(a[1])
+        with pytest.raises(ValueError, match="All-NaN slice encountered"):
+            function(A[0])

@@ -55,6 +55,26 @@ def test_arguments_are_those_of_numpy(call, kind):
     same(call(tensor(a, MATRICES[kind])), call(a))
 
 
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+def test_a_new_dimension_has_a_place(kind):
+    """None is all dimensions of a reduction, and no place of a new one."""
+    array = tensor(data((3, 4), seed=1), MATRICES[kind])
+    for call in (fa.expand_dims, np.expand_dims):
+        for axis in (None, (0, None)):
+            with pytest.raises(TypeError, match="an axis is an integer, not NoneType"):
+                call(array, axis=axis)
+    assert fa.expand_dims(array, axis=()).shape == (3, 4)
+
+
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+def test_taken_along_no_axis_are_elements_in_a_row(kind):
+    a, places = data((3, 4), seed=1), np.array([11, 0, -1, 5])
+    array = tensor(a, MATRICES[kind])
+    same(np.take_along_axis(array, places, axis=None), np.take_along_axis(a, places, axis=None))
+    with pytest.raises(ValueError, match="the indices are a vector, not of 2 dimensions"):
+        np.take_along_axis(array, places[None], axis=None)
+
+
 def test_blocks_are_nested_alike():
     for call in (
         lambda x: np.block([[x, x], x]), lambda x: np.block([x, [x]]), lambda x: np.block([[], x]),

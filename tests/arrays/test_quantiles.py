@@ -103,6 +103,28 @@ def test_no_kernel_is_needed_for_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fa.median(A, axis=0).shape == (4,)
 
 
+def test_all_elements_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor given coordinates: those at the places are found among the stored values."""
+    plain = np.random.default_rng(4).integers(-9, 9, (40, 30)) * 0.5
+    array = fa.asarray(plain, format=Dense(SparseList(Element(0.0))))
+    monkeypatch.setattr(quantiles, "sorted_fibers", None)
+    monkeypatch.setattr("finch_core.runtime.lists.coordinates_of_lists", None)
+    for x, y in ((array, plain), (array.T, plain.T)):
+        assert fa.median(x) == np.median(y)
+        np.testing.assert_array_equal(np.percentile(x, [1, 40, 99]), np.percentile(y, [1, 40, 99]))
+
+
+def test_the_least_and_the_greatest_element_may_be_infinite() -> None:
+    """Parts that are integers say no place between two elements."""
+    plain = np.zeros((9, 9))
+    plain[2, 3], plain[4, 4] = np.inf, -np.inf
+    array = fa.asarray(plain, format=Dense(SparseList(Element(0.0))))
+    for q in (0, 1, [0, 1]):
+        for axis in (None, 0):
+            found = np.quantile(array, q, axis=axis)
+            np.testing.assert_array_equal(found, np.quantile(plain, q, axis=axis))
+
+
 def test_what_has_no_quantiles() -> None:
     dates = fa.asarray(np.array(["2020-01-01", "2021-01-01"], "datetime64[D]"))
     with pytest.raises(TypeError, match="quantiles are those of numbers, not of datetime64"):

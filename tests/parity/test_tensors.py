@@ -264,6 +264,13 @@ def test_the_repr_shows_the_levels():
     assert "1.5" in repr(Scalar(1.5))
 
 
+def test_the_repr_shows_the_elements_of_short_buffers():
+    shown = repr(Tensor(SparseList(Element(0.0)), np.array([0.0, 1.5, 0.0, 2.5])))
+    assert "idx int64[2] = [1 3]" in shown
+    assert "val float64[2] = [1.5 2.5]" in shown
+    assert "=" not in repr(Tensor(Dense(Element(0.0)), np.arange(9.0)))
+
+
 # -- buffers --------------------------------------------------------------------------------
 
 
