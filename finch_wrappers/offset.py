@@ -5,18 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import add
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import DimensionMismatch, count
 from finch_core.interface.wrapper_examples import Example, Place, View
 from finch_core.ir.expressions import Access, Call, Expr, Index, Name, lift
 from finch_core.ir.program import Extent
-from finch_core.looplets import Looplet
+from finch_core.level import Mode
+from finch_core.looplets import Lookup, Looplet
+from finch_core.looplets.far_ranges import shift_near
 from finch_core.looplets.transform import Transform, minus
 from finch_core.plugins import hookimpl
 from finch_core.records import evolve
 from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, tensor_of, whole
 from finch_core.symbolic.affine import Scope, affine
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
 
 
 class Offset(Wrapped):
@@ -37,8 +42,14 @@ class Offset(Wrapped):
         own = (part for extent, part in pairs if extent is None and part is not None)
         return (*self.inner.shifts, *own)
 
-    def outermost(self, looplet: Looplet, part: Any) -> Looplet:
-        return Transform(lambda sub: sub, part).looplet(looplet)
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        shift, *rest = self.parts
+        if shift is None:
+            return super().unfurl(ctx, mode, protocol)
+        looplet = evolve(self, parts=(None, *rest)).unfurl(ctx, mode, protocol)
+        if not isinstance(looplet, Lookup):
+            shift = shift_near(ctx, shift)
+        return Transform(lambda sub: sub, shift).looplet(looplet)
 
 
 class OffsetTensor(WrapperTensor):

@@ -17,6 +17,7 @@ from finch_core.ir.expressions import Access, Call, Expr, Literal, Modified, Var
 from finch_core.ir.program import Extent
 from finch_core.level import Mode
 from finch_core.looplets import Looplet, Switch
+from finch_core.looplets.far_ranges import shift_near
 from finch_core.looplets.reversed import NOWHERE, Reversal, mirrored
 from finch_core.looplets.strided import Single, Stride, looked_up
 from finch_core.looplets.transform import Transform, minus
@@ -90,6 +91,13 @@ class Strided(Wrapped):
         if self.parts[0] is None:
             return super().unfurl(ctx, mode, protocol)
         factor = ctx.bind("step", self.parts[0].factor)
+        shift = shift_near(ctx, self.parts[0].shift)
+        if shift is not self.parts[0].shift:
+            near = evolve(self, parts=(Step(factor, shift), *self.parts[1:]))
+            return near._unfurl(ctx, factor, mode, protocol)
+        return self._unfurl(ctx, factor, mode, protocol)
+
+    def _unfurl(self, ctx: Context, factor: Expr, mode: Mode, protocol: str) -> Looplet:
         looplet = self._shifted(ctx, mode, protocol)
         single = partial(self._shifted, mode=mode, protocol=RANDOM_ACCESS)
         if isinstance(factor, Literal):

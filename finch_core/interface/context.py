@@ -60,6 +60,7 @@ class Context(Failures):
         spanning: Mapping[Index, Mapping[Extent, tuple[str, str, Span | None]]] | None = None,
         loose: Mapping[Index, Mapping[Extent, list[Extent]]] | None = None,
         within: Mapping[tuple[Index, Extent], tuple[Extent, ...]] | None = None,
+        far: Iterable[Index] = (),
     ) -> None:
         super().__init__(names, Prover(ranges="ranges" not in disabled), constants)
         self.strict = strict
@@ -71,6 +72,8 @@ class Context(Failures):
         """The indices that may be outside of what their loops access, under conditions only."""
         self.within = {} if within is None else within
         """What conditions leave of ranges that are known at run time (``Unit.within``)."""
+        self.far = frozenset(far)
+        """The indices of loops whose ranges may begin or end at any integer (``Unit.far``)."""
         self.constant_dimensions: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to the same value, which never changes."""
         self.dimensions: set[Var] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import PluginError, count
@@ -11,6 +12,8 @@ from finch_core.interface.run import Part, as_looplet
 from finch_core.ir.expected import integer_or_none
 from finch_core.ir.expressions import Expr
 from finch_core.looplets.covering import require_covered
+from finch_core.looplets.far_ranges import is_near
+from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.switch import Switch
 from finch_core.records import field, frozen
 
@@ -44,6 +47,12 @@ class Phase(Looplet):
             return region.stop
         least = ctx.prover.minimum(region.stop, self.stop)
         return ctx.bind(f"{region.index.name}_stop", least)
+
+    def is_far(self, ctx: Context, region: Region) -> bool:
+        """Whether the end of the phase may be any integer, beside what computes with it."""
+        if self.stop is None or (_is_still(region) and stride_of(ctx, region) is None):
+            return False
+        return not is_near(ctx, self.stop)
 
     def up_to(self, ctx: Context, region: Region, slot: int, end: Expr) -> None:
         """Lower the body from the region's start to ``end``."""
@@ -91,7 +100,11 @@ class Sequence(Looplet):
         for k, phase in enumerate(self.phases, start=1):
             part = region.between(start, region.stop)
             end = phase.end(ctx, part)
-            phase.up_to(ctx, part.put(slot, phase), slot, end)
+            emit = partial(phase.up_to, ctx, part.put(slot, phase), slot, end)
+            if phase.is_far(ctx, part):
+                ctx.fork(start < end, emit)
+            else:
+                emit()
             if k < len(self.phases):
                 if k == len(self.phases) - 1 and phase.stop is not None and _is_still(part):
                     end = phase.stop  # the last phase is empty where that is beyond the region

@@ -112,6 +112,13 @@ def is_loose(ctx: Context, index: Index, extent: Extent) -> bool:
     return extent in ctx.loose.get(index, {})
 
 
+def is_conditional(ctx: Context, index: Index) -> bool:
+    """Whether conditions narrow the range of an index in which its accesses are checked."""
+    if index in ctx.loose:
+        return True
+    return any(key[0] == index and parts != (ANY,) for key, parts in ctx.within.items())
+
+
 Before = tuple[Stmt, ...]
 
 

@@ -145,7 +145,13 @@ class _Bound:
         if self.wraps:
             wrapped = base < -MOST_INDICES if most > 0 else base > MOST_INDICES
             base = call(prim.ifelse, wrapped, lift(most), base)
-        return base if shift == 0 else kept(base, lift(most)) + shift
+        if shift == 0:
+            return base
+        away = shift < 0 if most > 0 else shift > 0  # from zero, on the other side
+        if away and is_unlimited(base):
+            base = kept(base, lift(most))
+            return (base.max(-most) if most > 0 else base.min(-most)) + shift
+        return kept(base, lift(most)) + shift
 
 
 def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound | None:

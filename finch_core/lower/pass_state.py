@@ -59,6 +59,8 @@ class Unit:
     loose: dict[Index, dict[Extent, list[Extent]]] = field(factory=dict)
     """Indices that conditions keep within some dimensions, where their loops do not: the parts of
     the range that lie within, by the extent of the dimension, one for each access."""
+    far: set[Index] = field(factory=set)
+    """The loops whose ranges may begin or end at any integer (``looplets/far_ranges``)."""
     within: dict[tuple[Index, Extent], tuple[Extent, ...]] = field(factory=dict)
     """The parts of ranges that are known at run time (``index_conditions.ANY``), narrowed as
     conditions around the accesses of a dimension allow: these are checked."""

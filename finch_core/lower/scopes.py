@@ -62,6 +62,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.program_text import expression_text
 from finch_core.ir.rewrite import rewrite_expr
+from finch_core.looplets.far_ranges import may_be_far
 from finch_core.lower.held_numbers import (
     fits,
     is_beyond,
@@ -110,7 +111,10 @@ class _Scopes:
                 self.range(stmt.index.name, extent, stmt.span)
                 ends = (held(end, self.type_of(end, stmt.span)) for end in extent.children)
                 extent = extent.rebuild(tuple(ends))
-                extent, step = ascending(extent, set(self.unit.scalars.values()))
+                scalars = set(self.unit.scalars.values())
+                extent, step = ascending(extent, scalars)
+                if may_be_far(extent, scalars, self.unit.far):
+                    self.unit.far.add(index)
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
             return evolve(stmt, index=index, extent=extent, body=body, step=step)
         if isinstance(stmt, Define):

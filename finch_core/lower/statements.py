@@ -46,10 +46,12 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite
 from finch_core.looplets.evaluation import lower_region
+from finch_core.looplets.far_ranges import brought_near, refuse_beyond
+from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.loop_strides import LoopStride, strided, turns_of
 from finch_core.looplets.region import OfRegion, Region
 from finch_core.looplets.whole_runs import WholeRuns
-from finch_core.lower.bounds import check_bounds, within_range
+from finch_core.lower.bounds import check_bounds, is_conditional, within_range
 from finch_core.lower.contents import check_values, know_content, stay_within
 from finch_core.lower.definitions import defined, defining, is_plain, named, with_names
 from finch_core.lower.equal_patterns import lower_pairs
@@ -256,7 +258,12 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         stop = ctx.bind(f"{stmt.index.name}_stop", _value(ctx, extent.stop))
     if not is_part:
         check_bounds(ctx, stmt, start, stop)
+        if stmt.index in ctx.far and not single and is_conditional(ctx, stmt.index):
+            refuse_beyond(ctx, stmt, start, stop)
+    far = stmt.index in ctx.far and not single
     if stmt.parallel:
+        if far:
+            start, stop = brought_near(ctx, stmt.index.name, start, stop)
         lower_parallel(ctx, stmt, start, stop, partial(_loop, is_part=True))
         return
     if ctx.pairs and lower_pairs(ctx, stmt, partial(_loop, ctx, is_part=True)):
@@ -267,6 +274,8 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
     looplets = unfurling.looplets
     for slot, access in unfurling.whole.items():
         looplets[slot] = _with_whole_runs(ctx, access, Extent(start, stop), looplets[slot])
+    if far and not (stmt.step is None and all(isinstance(x, Lookup) for x in looplets.values())):
+        start, stop = brought_near(ctx, stmt.index.name, start, stop)
     steps = None if stmt.step is None else LoopStride(start, stmt.step)
     with strided(ctx, stmt.index, steps), ctx.looping(stmt.index):
         Region(stmt.index, start, stop, body, looplets).lower(ctx)
@@ -283,6 +292,8 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
     start = ctx.bind(f"{name}_start", _value(ctx, extent.start))
     stop = ctx.bind(f"{name}_stop", _value(ctx, extent.stop))
     step = ctx.bind(f"{name}_step", _value(ctx, distance))
+    if stmt.index in ctx.far and is_conditional(ctx, stmt.index):
+        refuse_beyond(ctx, stmt, start, stop)
     first, size = stop - 1, negated(step)
     if not isinstance(step, Literal):
         message = f"the range of {name} has the step 0"

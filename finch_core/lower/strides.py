@@ -69,16 +69,17 @@ def is_positive(step: Expr) -> bool:
 def _upwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if _is_empty(start, stop):
         return Extent(start, start)
-    return Extent(start, plus_constant(start + _multiple(_length(start, stop, given), step), 1))
+    return Extent(start, plus_constant(start + _reach(start, stop, step, given), 1))
 
 
 def _downwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if step == lift(-1):
-        return Extent(plus_constant(stop, 1), plus_constant(start, 1))
+        last = call(prim.minimum_, stop, lift(GREATEST - 1)) if _is_any(stop, given) else stop
+        return Extent(plus_constant(last, 1), plus_constant(start, 1))
     if _is_empty(stop, start):
         return Extent(stop, stop)
     size = negated(step)
-    return Extent(start - _multiple(_length(stop, start, given), size), plus_constant(start, 1))
+    return Extent(start - _reach(stop, start, size, given), plus_constant(start, 1))
 
 
 def _is_empty(low: Expr, high: Expr) -> bool:
@@ -87,19 +88,21 @@ def _is_empty(low: Expr, high: Expr) -> bool:
     return literal and bool(high.value <= low.value)  # type: ignore[attr-defined]
 
 
-def _length(low: Expr, high: Expr, given: Container[Expr]) -> Expr:
-    """The integers from ``low`` up to ``high``. Where both may be any integers, or one may be and
-    the other is no small constant, their difference or a multiple of the step below it could wrap
-    if there are none: a loop that has no turns would have many."""
+def _reach(low: Expr, high: Expr, size: Expr, given: Container[Expr]) -> Expr:
+    """The greatest multiple of ``size`` below the number of integers from ``low`` up to ``high``,
+    or less than 0 if there are none. Where both may be any integers, or one may be and the other is
+    no small constant, their difference or what is added to it could wrap if there are none: a loop
+    that has no turns would have many. It is -1 then: the range is empty at its start."""
     near = isinstance(low, Literal) or (isinstance(high, Literal) and high.value >= 0)
-    others = (node for end in (low, high) for node in end.walk())
-    near = near and not any(isinstance(node, Access | Name) or node in given for node in others)
-    return (high if near else call(prim.maximum_, high, low)) - low
+    if near and not _is_any(low, given) and not _is_any(high, given):
+        return ((high - low - 1) // size) * size
+    length = call(prim.maximum_, high, low) - low
+    return call(prim.maximum_, ((length - 1) // size) * size, lift(-1))
 
 
-def _multiple(length: Expr, size: Expr) -> Expr:
-    """The greatest multiple of ``size`` below ``length``."""
-    return ((length - 1) // size) * size
+def _is_any(end: Expr, given: Container[Expr]) -> bool:
+    """Whether an end of a range depends on numbers that may be any."""
+    return any(isinstance(node, Access | Name) or node in given for node in end.walk())
 
 
 def negated(step: Expr) -> Expr:

@@ -99,6 +99,7 @@ def _context(unit: Unit, arguments: tuple[BoundParameter, ...], options: Options
         spanning=unit.spanning,
         loose=unit.loose,
         within=unit.within,
+        far=unit.far,
         disabled=options.disabled,
     )
 
