@@ -45,6 +45,7 @@ from finch_core.records import frozen
 from finch_core.runtime.lists import memory_of, with_part_of_row
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
+from finch_core.runtime.writers import held
 
 READ_ONLY = "this array is read-only"
 
@@ -53,29 +54,44 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``, as of a NumPy array.
 
     Raises ``OutOfBounds`` for an index that there is not, ``DimensionMismatch`` for a value that
-    does not broadcast to the part, ``TypeError`` for a dtype that the array cannot hold, and
-    ``FormatError`` for a wrapper, and where the format cannot hold the result.
+    does not broadcast to the part, ``TypeError`` for a dtype that the array cannot hold,
+    ``FormatError`` for a wrapper, and where the format cannot hold the result, and
+    ``LifecycleError`` for an array that is not dense and that another thread is writing.
     """
     array = x
     if array.__class__ is not Tensor:
         _into_wrapper(array, index, value)
-        return
+    elif is_dense(array):
+        _into_dense(array, index, value)
+    else:
+        mark = held(array)
+        try:
+            _into_sparse(array, index, value)
+        finally:
+            mark.ended = True
+
+
+def _into_dense(array: Tensor, index: Any, value: Any) -> None:
     given = operand(_of_numbers(array.dtype, value))
     _check_dtype(array, given)
-    if is_sizeless(index, array) and isinstance(given, NUMBERS) and not is_dense(array):
+    index = of_shape(index, array)
+    if array.signature.readonly:
+        raise FormatError(READ_ONLY, hint="assign to a copy, A.copy()")
+    plain = given if isinstance(given, NUMBERS) else given.to_numpy()
+    memory = memory_of(array)
+    found = array.to_numpy() if memory is None else memory
+    _assign_dense(found, _plain(index), plain)
+    if memory is None:
+        replace(array, array_of(found))
+
+
+def _into_sparse(array: Tensor, index: Any, value: Any) -> None:
+    given = operand(_of_numbers(array.dtype, value))
+    _check_dtype(array, given)
+    if is_sizeless(index, array) and isinstance(given, NUMBERS):
         replace(array, _where_true(array, index, given))
         return
     index = of_shape(index, array)
-    if is_dense(array):
-        if array.signature.readonly:
-            raise FormatError(READ_ONLY, hint="assign to a copy, A.copy()")
-        plain = given if isinstance(given, NUMBERS) else given.to_numpy()
-        memory = memory_of(array)
-        found = array.to_numpy() if memory is None else memory
-        _assign_dense(found, _plain(index), plain)
-        if memory is None:
-            replace(array, array_of(found))
-        return
     if (apart := without_flags(index)) is not None:
         seen = getitem(array, apart[0])
         setitem(seen, apart[1], given)
@@ -98,10 +114,14 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
     if not isinstance(inner.source, Tensor):
         name = inner.source.name
         raise FormatError(f"the result of {name} takes no assignments", hint="assign to a copy")
-    shape, coords, values = coordinates(array)
-    whole = sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
-    setitem(whole, index, value)
-    replace(inner.source, permute_dims(whole, inner.axes))
+    mark = held(inner.source)
+    try:
+        shape, coords, values = coordinates(array)
+        whole = sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
+        setitem(whole, index, value)
+        replace(inner.source, permute_dims(whole, inner.axes))
+    finally:
+        mark.ended = True
 
 
 def _assign_dense(array: Any, index: Any, value: Any) -> None:

@@ -19,6 +19,7 @@ from finch_array.run import materialised
 from finch_core.errors import FormatError, OutOfBounds
 from finch_core.runtime.lists import memory_of
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.writers import held
 
 VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -124,24 +125,33 @@ def pow(x: Any, y: Any) -> Any:
 
 def in_place(array: Any, result: Any) -> Any:
     """``array`` with the values of ``result``, in its own format and dtype. Raises ``TypeError``
-    for a dtype that it cannot hold, ``ValueError`` for another shape."""
+    for a dtype that it cannot hold, ``ValueError`` for another shape, ``LifecycleError`` for an
+    array that another thread is writing."""
     result = settled(result)
     if result.shape != array.shape:
         raise ValueError(f"the result has shape {result.shape}, and the array has {array.shape}")
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
         raise TypeError(f"a result of {result.dtype} does not fit in an array of {array.dtype}")
     if array.__class__ is Tensor:
-        replace(array, result)
+        _replaced(array, result)
     elif not is_dense(array) and isinstance((inner := stored(array)).source, Tensor):
-        replace(inner.source, permute_dims(result, inner.axes))
+        _replaced(inner.source, permute_dims(result, inner.axes))
     else:
         array[...] = result
     return array
 
 
+def _replaced(array: Tensor, result: Any) -> None:
+    mark = held(array)
+    try:
+        replace(array, result)
+    finally:
+        mark.ended = True
+
+
 def replace(array: Tensor, result: Any) -> None:
     """Give ``array`` the values of ``result``, of the same shape: in its memory where NumPy can
-    write that, otherwise in new buffers."""
+    write that, otherwise in new buffers. The caller holds the array (``writers.held``)."""
     if (memory := memory_of(array)) is not None:
         memory[...] = result.to_numpy()
         return

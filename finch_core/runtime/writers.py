@@ -39,11 +39,7 @@ class Growing:
 
     def refuse(self) -> NoReturn:
         """Raise ``LifecycleError``: another call is writing the output."""
-        raise LifecycleError(
-            f"{self.name} is being written by another call, of another thread",
-            span=self.span,
-            hint="give each thread a tensor of its own, or hold a lock around the calls",
-        )
+        _refuse(self.name, self.span)
 
     def own_memory(self, tensor: TensorStorage, own: Writer) -> None:
         """Copy the buffers of an output that are lent, unless their structure stays as it is. The
@@ -52,6 +48,14 @@ class Growing:
         if not self.keeps():
             tensor.adopt_copy(tensor)
             own.lent = others
+
+
+def _refuse(name: str, span: Span | None = None) -> NoReturn:
+    raise LifecycleError(
+        f"{name} is being written by another call, of another thread",
+        span=span,
+        hint="give each thread a tensor of its own, or hold a lock around the calls",
+    )
 
 
 def grows(signature: Signature) -> bool:
@@ -74,6 +78,18 @@ def marked(value: Any) -> TensorStorage:
     except AttributeError:
         value.writer = NOBODY
     return value
+
+
+def held(tensor: TensorStorage) -> Writer:
+    """The mark of what writes a tensor without a kernel, to be ended by who asks for it. Raises
+    ``LifecycleError`` where a call is writing the tensor."""
+    tensor, own = marked(tensor), Writer()
+    before = tensor.writer
+    if not before.ended:
+        _refuse("the array")
+    own.lent = before.lent
+    tensor.writer = own
+    return own
 
 
 def one_at_a_time(call: Caller, outputs: Sequence[Growing]) -> Caller:
@@ -123,4 +139,4 @@ def _several(call: Caller, outputs: Sequence[Growing]) -> Caller:
     return alone
 
 
-__all__ = ["Growing", "Writer", "grows", "marked", "one_at_a_time"]
+__all__ = ["Growing", "Writer", "grows", "held", "marked", "one_at_a_time"]

@@ -96,3 +96,56 @@ def test_a_failing_call_leaves_the_tensor_to_others():
         insert(table, np.array([1, 99]))
     insert(table, np.array([1, 2]))
     assert table.writer.ended
+
+
+CHANGES = {
+    "an element": lambda h: h.__setitem__(3, 1.0),
+    "a part": lambda h: h.__setitem__(slice(2, 5), 0.0),
+    "a mask": lambda h: h.__setitem__(h > 0, 2.0),
+    "in place": lambda h: h.__iadd__(h),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_assignments_beside_a_call_are_refused_and_change_nothing(name):
+    table = Tensor(HASH, (10,))
+    insert(table, np.array([1, 2]))
+    marked(table).writer = other = Writer()
+    with pytest.raises(LifecycleError, match="the array is being written by another call"):
+        CHANGES[name](table)
+    other.ended = True
+    assert table.nstored == 2
+    CHANGES[name](table)
+    assert table.writer.ended
+
+
+def test_assignments_that_fail_leave_no_mark():
+    table = Tensor(HASH, (10,))
+    with pytest.raises(IndexError):
+        table[11] = 1.0
+    assert table.writer.ended
+    insert(table, np.array([1]))
+
+
+def test_a_tensor_stays_lent_where_parts_of_it_are_assigned():
+    """SciPy's array is over the indices of a row that is assigned values alone."""
+    A = Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
+    seen = A.to_scipy()
+    A[1, 1] = 5.0
+    twice(A, np.ones((3, 3)))
+    assert seen.toarray().tolist() == np.eye(3).tolist()
+
+
+def test_assignments_and_calls_of_several_threads():
+    table, part = Tensor(HASH, (10**7,)), keys(0, 20_000)
+    insert(table, part)
+
+    def assign():
+        for k in range(200):
+            table[k] = 2.0
+
+    errors = together([assign, lambda: [insert(table, part) for _ in range(20)], assign])
+    assert table.writer.ended
+    assert all("is being written by another call" in str(error) for error in errors)
+    table[5] = 7.0
+    assert table[5] == 7

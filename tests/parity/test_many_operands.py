@@ -125,12 +125,7 @@ def test_code_grows_with_the_number_of_operands(operands):
         f"        C[i] = {' + '.join(f'{n}[i]' for n in names)}",
         "    return C",
     ]
-    file = f"<{operands} operands>"
-    text = "\n".join(lines)
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope = {}
-    exec(compile(text, file, "exec"), scope)
-    lowered = kernel(backend="interpreter")(scope["program"]).lower(
+    lowered = kernel(backend="interpreter")(function_of("\n".join(lines))).lower(
         Tensor(SPARSE), *(Tensor(SPARSE, (5,)) for _ in names)
     )
     assert len(lowered.as_text("assembly").splitlines()) < 40 * operands
@@ -146,12 +141,7 @@ def test_two_operands_around_many_are_too_many_cases():
         f"        C[i, j] = (A[i] + B[i]) * ({inside})",
         "    return C",
     ]
-    text = "\n".join(lines)
-    file = f"<{text}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope = {}
-    exec(compile(text, file, "exec"), scope)
-    lowered = kernel(backend="interpreter")(scope["program"]).lower(
+    lowered = kernel(backend="interpreter")(function_of("\n".join(lines))).lower(
         Tensor(Dense(Dense(Element(0.0)))), *(Tensor(SPARSE, (5,)) for _ in range(10))
     )
     assert len(lowered.as_text("assembly").splitlines()) < 25 * 10
