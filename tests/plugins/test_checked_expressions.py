@@ -82,7 +82,7 @@ def test_the_numbers_of_steps_are_integers() -> None:
 def test_seeks_assign_integers_and_give_nothing() -> None:
     def wide(s, a, first):
         s[...] = 0
-        for i in range(first, 4):
+        for i in range(first, len(a)):
             s[()] += a[i]
         return s
 
@@ -102,7 +102,7 @@ def test_seeks_assign_integers_and_give_nothing() -> None:
         return plain(error.value)
 
     assert told(lambda ctx, q, i: ctx.assign(q, i.cast(np.dtype(float)))) == (
-        f"{OF}float64(first) (float64) is stored in q, which is int64"
+        f"{OF}float64(i_start) (float64) is stored in q, which is int64"
         "\n  hint: x.cast(dtype) converts a value, x.ne(0) makes a bool of a number"
     )
     message = told(lambda ctx, q, i: i + 1)

@@ -101,8 +101,7 @@ def test_steps_are_the_looplets_one_at_a_time() -> None:
         step = next((s for s in step.steps if s.steps), step.steps[0])
         if step.first is not None:
             kinds.append(step.looplets[step.first][1].kind)
-    assert kinds == ["Thunk", "Thunk", "Stepper", "Sequence", "Sequence", "Stepper", "Spike", "Run",
-                     "Run"]  # fmt: skip
+    assert kinds == ["Thunk", "Thunk", "Stepper", "Sequence", "Sequence", "Stepper", "Spike", "Run"]
     assert any("s_val += a1_val" in line for line in found.root.steps[1].emitted)
 
 
