@@ -30,7 +30,7 @@ from finch_array.indices import (
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.leaves import differs
 from finch_array.manipulation import broadcast_to, permute_dims, reshape
-from finch_array.methods import replace
+from finch_array.methods import adopt, replace
 from finch_array.operands import NUMBERS, array_of, entries, is_dense, operand, settled, stored
 from finch_array.requests import Request, letters
 from finch_array.run import coordinates, run, sorted_tensor
@@ -45,7 +45,7 @@ from finch_core.records import frozen
 from finch_core.runtime.lists import memory_of, with_part_of_row
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
-from finch_core.runtime.writers import held
+from finch_core.runtime.writers import Writer, begin_writing
 
 READ_ONLY = "this array is read-only"
 
@@ -64,8 +64,9 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     elif is_dense(array):
         _into_dense(array, index, value)
     else:
-        mark = held(array)
+        mark = Writer()
         try:
+            begin_writing(array, mark)
             _into_sparse(array, index, value)
         finally:
             mark.ended = True
@@ -114,8 +115,9 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
     if not isinstance(inner.source, Tensor):
         name = inner.source.name
         raise FormatError(f"the result of {name} takes no assignments", hint="assign to a copy")
-    mark = held(inner.source)
+    mark = Writer()
     try:
+        begin_writing(inner.source, mark)
         shape, coords, values = coordinates(array)
         whole = sorted_tensor(shape, coords, values, array.fill_value, of=(array,))
         setitem(whole, index, value)
@@ -240,7 +242,7 @@ def _into_row(array: Tensor, parts: Parts, value: Any) -> bool:
     arrays = with_part_of_row(array, row, part, indices, values)
     if arrays is None:
         return False
-    array.adopt(array.record, arrays)
+    adopt(array, array.record, arrays)
     return True
 
 

@@ -396,8 +396,10 @@ def from_coo(
             hint="give fill_value= of that dtype, or values of a dtype that holds the fill",
         )
     if format is None:
-        dense = len(sizes) > 1 and is_short(sizes[0], len(found))
-        format = format_of((dense, *[False] * (len(sizes) - 1))[: len(sizes)], fill, found.dtype)
+        dense = [False] * len(sizes)
+        if len(sizes) > 1:
+            dense[0] = is_short(sizes[0], len(found))
+        format = format_of(dense, fill, found.dtype)
     return from_coordinates(format, sizes, places, found)
 
 

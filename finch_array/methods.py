@@ -19,7 +19,7 @@ from finch_array.run import materialised
 from finch_core.errors import FormatError, OutOfBounds
 from finch_core.runtime.lists import memory_of
 from finch_core.runtime.tensor import Tensor
-from finch_core.runtime.writers import held
+from finch_core.runtime.writers import Writer, begin_writing
 
 VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -142,8 +142,9 @@ def in_place(array: Any, result: Any) -> Any:
 
 
 def _replaced(array: Tensor, result: Any) -> None:
-    mark = held(array)
+    mark = Writer()
     try:
+        begin_writing(array, mark)
         replace(array, result)
     finally:
         mark.ended = True
@@ -151,7 +152,8 @@ def _replaced(array: Tensor, result: Any) -> None:
 
 def replace(array: Tensor, result: Any) -> None:
     """Give ``array`` the values of ``result``, of the same shape: in its memory where NumPy can
-    write that, otherwise in new buffers. The caller holds the array (``writers.held``)."""
+    write that, otherwise in new buffers. The caller has marked the array as
+    written (``writers.begin_writing``)."""
     if (memory := memory_of(array)) is not None:
         memory[...] = result.to_numpy()
         return
@@ -160,7 +162,14 @@ def replace(array: Tensor, result: Any) -> None:
         if not same(cast.fill_value, array.fill_value) and not has_structure(array):
             cast = cast.to_numpy()  # each element is stored: no kernel for this fill
         cast = Tensor(array.format, cast)
-    array.adopt(cast.record, cast.arrays)
+    adopt(array, cast.record, cast.arrays)
+
+
+def adopt(array: Tensor, record: Any, buffers: Any) -> None:
+    """Give ``array`` other buffers; it stays read-only if one of them is."""
+    array.adopt(record, buffers)
+    if array.signature.readonly:
+        array.note_readonly()
 
 
 # -- the rest ---------------------------------------------------------------------------------

@@ -107,10 +107,9 @@ def listed_element(tensor: Any, index: Sequence[int]) -> Any:
     if lists is None:
         return None
     dense, parts, number = lists
-    arrays, place = tensor.arrays, 0
-    for i, n in zip(index[:dense], tensor.shape, strict=False):
-        place = place * n + i
-    start, stop = place, place + 1
+    arrays = tensor.arrays
+    start = _row(tensor.shape, index[:dense])
+    stop = start + 1
     for (pointer, indices), i in zip(parts, index[dense:], strict=True):
         if pointer is not None:  # of the one fiber that is left; a blank tensor has none
             ends = arrays[pointer]
@@ -120,6 +119,14 @@ def listed_element(tensor: Any, index: Sequence[int]) -> Any:
         if start == stop:
             return np.asarray(tensor.fill_value, tensor.dtype)[()]
     return arrays[number][start]
+
+
+def _row(shape: Sequence[int], index: Sequence[int]) -> int:
+    """The number of a row in row-major order: ``np.ravel_multi_index`` of a few integers."""
+    place = 0
+    for i, n in zip(index, shape, strict=False):
+        place = place * n + i
+    return place
 
 
 def with_part_of_row(
@@ -135,9 +142,7 @@ def with_part_of_row(
     (pointer, index), *deeper = parts
     if deeper or pointer is None or dense != len(row):
         return None
-    place, rows = 0, math.prod(tensor.shape[:dense])
-    for i, n in zip(row, tensor.shape, strict=False):
-        place = place * n + i
+    place, rows = _row(tensor.shape, row), math.prod(tensor.shape[:dense])
     arrays = list(tensor.arrays)
     ends, inside, there = arrays[pointer][: rows + 1], arrays[index], arrays[number]
     if len(ends) <= rows:

@@ -422,8 +422,9 @@ class TensorStorage:
 
     def note_readonly(self) -> None:
         """Mark the signature read-only if a buffer is, so that kernels refuse to write it."""
-        if any(array.size and not array.flags.writeable for array in self.arrays):
-            self.signature = tensor_signature(self.format, self.signature.fixed, readonly=True)
+        readonly = any(array.size and not array.flags.writeable for array in self.arrays)
+        if readonly != self.signature.readonly:
+            self.signature = tensor_signature(self.format, self.signature.fixed, readonly)
 
     def _leave_readonly(self) -> None:
         """Replace read-only buffers by new, empty ones."""

@@ -80,16 +80,15 @@ def marked(value: Any) -> TensorStorage:
     return value
 
 
-def held(tensor: TensorStorage) -> Writer:
-    """The mark of what writes a tensor without a kernel, to be ended by who asks for it. Raises
-    ``LifecycleError`` where a call is writing the tensor."""
-    tensor, own = marked(tensor), Writer()
+def begin_writing(tensor: TensorStorage, own: Writer) -> None:
+    """Mark a tensor as written by other means than a kernel; the caller ends its mark, also where
+    this is interrupted. Raises ``LifecycleError`` where a call is writing the tensor."""
+    tensor = marked(tensor)
     before = tensor.writer
     if not before.ended:
         _refuse("the array")
     own.lent = before.lent
     tensor.writer = own
-    return own
 
 
 def one_at_a_time(call: Caller, outputs: Sequence[Growing]) -> Caller:
@@ -139,4 +138,4 @@ def _several(call: Caller, outputs: Sequence[Growing]) -> Caller:
     return alone
 
 
-__all__ = ["Growing", "Writer", "grows", "held", "marked", "one_at_a_time"]
+__all__ = ["Growing", "Writer", "begin_writing", "grows", "marked", "one_at_a_time"]

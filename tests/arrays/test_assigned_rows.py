@@ -9,7 +9,7 @@ from array_support import fa
 
 from finch_array import assignment
 from finch_core import Tensor, _, kernel
-from finch_core.errors import IndexOverflow
+from finch_core.errors import FormatError, IndexOverflow
 from finch_levels import Dense, Element, Pattern, SparseCOO, SparseHash, SparseList
 
 FORMATS = {
@@ -79,6 +79,29 @@ def test_the_memory_of_others_stays():
             other.toarray() if other is not B else B.to_numpy(), np.eye(4)
         )
     assert A[1, 1] == 5
+
+
+@kernel
+def doubled(A):
+    for i, j in _:
+        A[i, j] = 2 * A[i, j]
+
+
+def test_buffers_that_are_replaced_are_no_longer_read_only():
+    """Those that stay are: where an element that is stored changes, the indices are SciPy's."""
+    S = scipy.sparse.csr_array(np.eye(4))
+    for part in (S.data, S.indices, S.indptr):
+        part.flags.writeable = False
+    A, B = fa.asarray(S), fa.asarray(S)
+    A[1, 1] = 2.0
+    with pytest.raises(FormatError, match="read-only"):
+        doubled(A)
+    B[:, 1] = 2.0
+    doubled(B)
+    wanted = 2 * np.eye(4)
+    wanted[:, 1] = 4
+    np.testing.assert_array_equal(B.to_numpy(), wanted)
+    np.testing.assert_array_equal(S.toarray(), np.eye(4))
 
 
 def test_spare_capacity_is_not_read():

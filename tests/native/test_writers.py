@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from finch_array import assignment, methods
 from finch_core import LifecycleError, Tensor, _, kernel
 from finch_core.runtime.writers import Writer, marked
 from finch_levels import Dense, Element, SparseHash, SparseList
@@ -123,6 +124,23 @@ def test_assignments_that_fail_leave_no_mark():
     table = Tensor(HASH, (10,))
     with pytest.raises(IndexError):
         table[11] = 1.0
+    assert table.writer.ended
+    insert(table, np.array([1]))
+
+
+@pytest.mark.parametrize("module", [assignment, methods])
+def test_an_interrupt_leaves_no_mark(module, monkeypatch):
+    """A signal's handler may raise as the function returns that marks the tensor."""
+    table, begin = Tensor(HASH, (10,)), module.begin_writing
+
+    def interrupted(*args):
+        begin(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "begin_writing", interrupted)
+    change = CHANGES["an element" if module is assignment else "in place"]
+    with pytest.raises(KeyboardInterrupt):
+        change(table)
     assert table.writer.ended
     insert(table, np.array([1]))
 

@@ -47,41 +47,41 @@ def test_what_is_deep_is_run(backend, lines, expected):
     assert sys.getrecursionlimit() == limit
 
 
-def test_the_work_of_lowering_is_linear_in_the_number_of_names(monkeypatch):
-    """Each ``let`` once rewrote all statements after it."""
+@pytest.fixture
+def work(monkeypatch):
+    """The calls of the simplifier that lowering a kernel takes."""
     calls, rule = [], Simplifier.expr_rule
 
     def counted(self, expr):
         calls.append(1)
         return rule(self, expr)
 
-    def work(count):
+    def lowered(function, *args):
         calls.clear()
-        lines = variables(count) + [f"        s[()] += t{k}" for k in range(count)]
-        run = kernel(backend="interpreter")(made(f"<{count} names>", lines))
-        run.lower(Scalar(0.0), np.ones(3)).as_text("assembly")
+        kernel(backend="interpreter")(function).lower(*args).as_text("assembly")
         return len(calls)
 
     monkeypatch.setattr(Simplifier, "expr_rule", counted)
-    assert work(80) < 3 * work(40)
+    return lowered
 
 
-def test_the_work_of_lowering_is_linear_in_the_number_of_operands(monkeypatch):
+def test_the_work_of_lowering_is_linear_in_the_number_of_names(work):
+    """Each ``let`` once rewrote all statements after it."""
+
+    def names(count):
+        lines = variables(count) + [f"        s[()] += t{k}" for k in range(count)]
+        return work(made(f"<{count} names>", lines), Scalar(0.0), np.ones(3))
+
+    assert names(80) < 3 * names(40)
+
+
+def test_the_work_of_lowering_is_linear_in_the_number_of_operands(work):
     """Each operand's value was once followed by a simplification of all others."""
-    calls, rule = [], Simplifier.expr_rule
 
-    def counted(self, expr):
-        calls.append(1)
-        return rule(self, expr)
-
-    def work(count):
-        calls.clear()
+    def operands(count):
         names = [f"a{k}" for k in range(count)]
         text = f"def total(y, {', '.join(names)}):\n    for i in _:\n        y[i] = "
         text += " + ".join(f"{name}[i]" for name in names) + "\n    return y\n"
-        run = kernel(backend="interpreter")(function_of(text))
-        run.lower(np.zeros(3), *[np.ones(3)] * count).as_text("assembly")
-        return len(calls)
+        return work(function_of(text), np.zeros(3), *[np.ones(3)] * count)
 
-    monkeypatch.setattr(Simplifier, "expr_rule", counted)
-    assert work(80) < 3 * work(40)
+    assert operands(80) < 3 * operands(40)
