@@ -69,11 +69,17 @@ def _letters(signature: str) -> str:
     return "r" + signature.replace("c", "ff")
 
 
-def text(signature: str) -> str:
-    """The C text for kernels of a signature (see ``entry.signature``)."""
+def passed_words(signature: str) -> tuple[str, str]:
+    """The C types of the parameters of a kernel of this signature (see ``entry.signature``), and
+    the arguments for them from an array ``w`` of words."""
     letters = _letters(signature)
     types = ", ".join(loader.PARAMETER[letter] for letter in letters)
-    words = ", ".join(_PASSED[letter].format(k) for k, letter in enumerate(letters))
+    return types, ", ".join(_PASSED[letter].format(k) for k, letter in enumerate(letters))
+
+
+def text(signature: str) -> str:
+    """The C text for kernels of a signature (see ``entry.signature``)."""
+    types, words = passed_words(signature)
     filled = {"$types": types, "$words": words}
     filled |= {"$elsewhere": str(ELSEWHERE), "$changed": str(CHANGED)}
     found = _TEXT

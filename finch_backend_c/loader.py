@@ -76,6 +76,14 @@ class CKernel:
         run: Callable[[], int] = call
         return run
 
+    def inline_cache(self, cache: Any) -> Callable[[Any], Any] | None:
+        """The function that calls this kernel through an inline cache (see
+        ``interface.inline_cache``); None where there is none, or none yet."""
+        found: Callable[[Any], Any] | None = imported("finch_backend_c.inline_cache").caller(
+            self, self._signature, cache
+        )
+        return found
+
     def guard(self) -> int:
         """The guard for control blocks of this thread (see ``interface.abi``)."""
         return int(imported("finch_backend_c.interrupts").guard())

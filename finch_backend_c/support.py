@@ -73,6 +73,14 @@ class Shared(Generic[T]):
                 self._compiling = threading.Thread(target=self._compile)
                 self._compiling.start()
 
+    def is_ready(self) -> bool:
+        """Whether ``get`` has nothing to compile; begins to compile the library if it has."""
+        if self.made is not None:
+            return True
+        self.begin()
+        compiling = self._compiling
+        return compiling is None or not compiling.is_alive()
+
     def _compile(self) -> None:
         with suppress(*_FAILURES):  # `get` tries once more
             _compiled(self._name, self._text, self._flags)

@@ -7,15 +7,17 @@ program must be parsed again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from finch_core.interface.inline_cache import ABSENT
 from finch_core.records import define, field
 
-_ABSENT = object()
 _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 """The attributes that determine the meaning of a function and of its call."""
+MANY = 32
+"""How often a program is looked up before what it depends on is compared by compiled code."""
 
 
 @define(eq=False)
@@ -26,6 +28,8 @@ class Seen:
     attributes: dict[tuple[int, str], tuple[Any, str, Any]] = field(factory=dict)
     texts: dict[FunctionType, tuple[str, ...]] = field(factory=dict)
     """The source lines of each function that was read."""
+    _asked: int = 0
+    _compiled: Callable[[], bool] | None = None
 
     def name(self, function: FunctionType, name: str) -> None:
         """Record what a free name of ``function`` is bound to at present."""
@@ -34,7 +38,7 @@ class Seen:
             self.attribute(function.__closure__[code.co_freevars.index(name)], "cell_contents")
             return
         scope = function.__globals__  # a name that is unbound now may be bound later
-        self.names[id(scope), name] = scope, name, scope.get(name, _ABSENT)
+        self.names[id(scope), name] = scope, name, scope.get(name, ABSENT)
 
     def attribute(self, owner: Any, name: str) -> None:
         """Record the present value of an attribute."""
@@ -59,17 +63,46 @@ class Seen:
 
     def holds(self) -> bool:
         """Whether everything that was recorded is unchanged."""
+        self._asked += 1
+        if self._asked < MANY:
+            return self._holds()
+        if self._compiled is None:
+            self._compiled = self._comparison()
+        try:
+            return self._compiled()
+        except (AttributeError, ValueError):
+            return self._holds()
+
+    def _holds(self) -> bool:
         for scope, name, value in self.names.values():
-            if scope.get(name, _ABSENT) is not value:
+            if scope.get(name, ABSENT) is not value:
                 return False
         for owner, name, value in self.attributes.values():
             if _attribute(owner, name) is not value:
                 return False
         return True
 
+    def _comparison(self) -> Callable[[], bool]:
+        """``_holds`` as one expression: every call of a kernel asks. It raises what attributes
+        raise."""
+        known: dict[str, Any] = {"absent": ABSENT}
+        tests = []
+        for k, (scope, name, value) in enumerate(self.names.values()):
+            known |= {f"get{k}": scope.get, f"value{k}": value}
+            tests.append(f"get{k}({name!r}, absent) is value{k}")
+        for k, (owner, name, value) in enumerate(self.attributes.values()):
+            known |= {f"owner{k}": owner, f"was{k}": value}
+            tests.append(f"owner{k}.{name} is was{k}")
+        # parameters with defaults are local variables
+        parameters = ", ".join(f"{name}={name}" for name in known)
+        compared: Callable[[], bool] = eval(
+            f"lambda {parameters}: {' and '.join(tests) or True}", known
+        )
+        return compared
+
 
 def _attribute(owner: Any, name: str) -> Any:
     try:
         return getattr(owner, name)
     except (AttributeError, ValueError):  # a cell that is empty
-        return _ABSENT
+        return ABSENT

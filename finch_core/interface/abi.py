@@ -33,6 +33,7 @@ import numpy as np
 from _cffi_backend import FFI
 
 from finch_core.errors import BackendError, FinchError
+from finch_core.interface.inline_cache import InlineCache
 from finch_core.ir.assembly import Kernel
 
 _ffi = FFI()
@@ -87,6 +88,10 @@ def _no_other() -> None:
     """A kernel that is not compiled again."""
 
 
+def _no_cache(_cache: InlineCache, /) -> None:
+    """A kernel whose arguments are compared in Python."""
+
+
 class CompleteKernel:
     """A compiled kernel with every member that the core uses; the optional ones have defaults.
 
@@ -103,6 +108,9 @@ class CompleteKernel:
     what it was after the last run (before the first: when the kernel was bound); and ``ELSEWHERE``
     in a thread other than the one that bound it. If the callable has ``words``, its arguments in a
     mutable sequence, the addresses among them may be replaced between runs.
+    ``inline_cache(cache)``: a function of a tuple of arguments that calls it through an
+    ``InlineCache`` (``interface.inline_cache``), or None where there is none yet, or none at all
+    (None).
     """
 
     __slots__ = (
@@ -110,6 +118,7 @@ class CompleteKernel:
         "bound",
         "function",
         "guard",
+        "inline_cache",
         "interruption",
         "is_draft",
         "notes",
@@ -137,6 +146,9 @@ class CompleteKernel:
         self.pool: Callable[[], int] = getattr(made, "pool", int)
         self.bound: Callable[[Sequence[Any], Sequence[int]], Callable[[], int]] = getattr(
             made, "bound", partial(bound_here, self.function)
+        )
+        self.inline_cache: Callable[[InlineCache], Callable[[Any], Any] | None] = getattr(
+            made, "inline_cache", _no_cache
         )
         self.interruption: Callable[[], BaseException] = getattr(
             made, "interruption", KeyboardInterrupt

@@ -71,6 +71,10 @@ _SIGNATURES = {
     for value in (False, 0, 0.0, 0j, *(np.dtype(code).type() for code in "?bhilqBHILQfdFD"))
 }
 """The signature and dtype kind of numbers, by Python or NumPy type: those passed most often."""
+SIMPLE_NUMBERS = frozenset(
+    type for type, (_, kind) in _SIGNATURES.items() if kind != "c" and type is not np.bool_
+)
+"""The types of those that are one word, which Python's ``float`` and ``operator.index`` take."""
 
 
 def is_masked(value: Any) -> bool:

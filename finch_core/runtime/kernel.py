@@ -4,6 +4,8 @@ A call looks for what earlier calls left, in this order. Each table serves what 
 does not know; what is found is entered into those before.
 
     table                     key                    what it saves           emptied
+    Kernel._cached            in C: classes, dtypes, all but the call        (1); where others are
+                              memory, names seen                             called more
     Kernel._calls             the state of each      all but the call:       at 64 calls; where a
                               argument's buffers     addresses, checks       draft is replaced; (1)
     Kernel._quick             the signatures of      binding of names,       (1)
@@ -35,6 +37,7 @@ from finch_core.errors import FinchError
 from finch_core.frontend import parse
 from finch_core.frontend.names import lookup
 from finch_core.interface.display import explored
+from finch_core.interface.inline_cache import MISSED
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
@@ -46,6 +49,7 @@ from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, Number, as_argument
 from finch_core.runtime.call_interface import ordered
 from finch_core.runtime.drafts import may_be_draft
+from finch_core.runtime.inline_caches import MOST
 from finch_core.runtime.local_formats import with_formats
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
@@ -142,6 +146,7 @@ class Kernel(Generic[P, R]):
         self._specializations: dict[tuple[Any, ...], Specialization] = {}
         self._quick: dict[tuple[Any, ...], Specialization] = {}
         self._calls: dict[tuple[Any, ...], Call] = {}
+        self._cached: tuple[tuple[Callable[[Any], Any], Specialization], ...] = ()
         self._lock = Lock()
         self._warned: set[Any] = set()
         self._program: Program | None = None
@@ -215,6 +220,17 @@ class Kernel(Generic[P, R]):
         """Discard the specialisations. A call that is being made enters its own into the tables
         with which it began, and a plugin does not wait for it."""
         self._specializations, self._quick, self._calls = {}, {}, {}
+        self._cached = ()
+
+    def _cache(self, specialized: Specialization, call: Callable[[Any], Any] | None) -> None:
+        """Let calls be made through an inline cache of a specialisation; None: no longer."""
+        known = self._specializations
+        entries = [entry for entry in self._cached if entry[1] is not specialized]
+        if call is not None and specialized in known.values():
+            entries = [(call, specialized), *entries[: MOST - 1]]
+        self._cached = tuple(entries)
+        if self._specializations is not known:  # a plugin came or went meanwhile
+            self._cached = ()
 
     if TYPE_CHECKING:
 
@@ -223,6 +239,11 @@ class Kernel(Generic[P, R]):
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            if not kwargs:
+                for cached, _ in self._cached:
+                    found = cached(args)
+                    if found is not MISSED:
+                        return found
             if self._seen is not None:
                 self._notice()
             if (kwargs or len(args) != self._arity) and self._arity >= 0:
@@ -333,6 +354,7 @@ class Kernel(Generic[P, R]):
                         self._function.__name__,
                         lambda: Specialization(self.lowered(made), Tensor, draft),
                     )
+                    specialized.entering = weakref.WeakMethod(self._cache)
                     known[signatures] = specialized
         return specialized
 

@@ -31,6 +31,7 @@ from finch_core.interface.abi import (
     POOL,
     CompleteKernel,
 )
+from finch_core.interface.inline_cache import InlineCache
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import ScalarSignature, Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
@@ -40,6 +41,7 @@ from finch_core.locks import Lock
 from finch_core.runtime.arguments import TAKEN, Number, as_tensor, is_writeable
 from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan
 from finch_core.runtime.drafts import Draft
+from finch_core.runtime.inline_caches import CallCounts, guards_of
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
 from finch_core.runtime.pipeline import Lowered
@@ -55,6 +57,15 @@ Call = tuple[Caller, list[Any], tuple[int, ...], tuple[tuple[int, type], ...]]
 """What a call on known tensors needs while their buffers stay in place: the function to run, the
 addresses of the tensors' records, the positions of arrays that are written, and those of numbers,
 with their type as words."""
+
+Entering = Callable[["Specialization", Callable[[Any], Any] | None], None]
+"""Tells a kernel of the function of tuples of arguments by which calls of a specialisation are
+made, if it has an inline cache (``interface.inline_cache``); None: it has none any more."""
+
+
+def _nobody() -> None:
+    """No kernel waits for an inline cache."""
+
 
 Workspace = tuple[tuple[TensorStorage, ...], list[int]]
 """The temporary tensors of a call, and the addresses of their records."""
@@ -73,7 +84,8 @@ class Specialization:
     ) -> None:
         self.lowered = lowered
         self._make = make
-        self.calls = 0
+        self._counts = CallCounts()
+        self.entering: Callable[[], Entering | None] = _nobody
         program = lowered.program
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
         self._draft = Draft(self._compiled, lowered.options) if lowered.is_draft else None
@@ -181,6 +193,11 @@ class Specialization:
                 ) from None
 
     @property
+    def calls(self) -> int:
+        """The number of calls."""
+        return self._counts.all
+
+    @property
     def is_draft(self) -> bool:
         """Whether the kernel will be compiled again."""
         return self._draft is not None
@@ -240,8 +257,9 @@ class Specialization:
             start = perf_counter()
             found = call(words, given, values)
             draft.seconds += perf_counter() - start
-            replaced = not draft.is_long(self.calls) or draft.begin()
-            if not replaced and (self.calls > 1 or self.lowered.cached):  # not twice in one call
+            calls = self._counts.in_python
+            replaced = not draft.is_long(calls) or draft.begin()
+            if not replaced and (calls > 1 or self.lowered.cached):  # not twice in one call
                 self.finish()
             return found
 
@@ -273,9 +291,12 @@ class Specialization:
         function: Any = compiled.function
         threads, pool, place = self._threads, self._pool, self._given_result()
         has_locals, keeps_locals = self.has_locals, self.keeps_locals
+        counts = self._counts
 
         def call(words: Values, given: Values, values: Values | None = None) -> Any:
-            self.calls += 1
+            counts.in_python = calls = counts.in_python + 1
+            if calls == counts.at:
+                self._cache(given, values or _tensors(given))
             try:
                 control = threads.address
             except AttributeError:
@@ -309,6 +330,50 @@ class Specialization:
             return found
 
         return call
+
+    def _cache(self, given: Values, values: Values) -> None:
+        """Give the kernel an inline cache for arguments like these, if there can be one."""
+        self._counts.at *= 2
+        program, enter = self.lowered.program, self.entering()
+        if self._draft is not None or self.growing or self._swaps or program.free or enter is None:
+            return
+        if self.has_locals and not self.keeps_locals:
+            return
+        guards, seen = guards_of(given, values, self.outputs), program.seen
+        names = [] if seen is None else [*seen.names.values()]
+        if not guards or not all(type(scope) is dict for scope, _, _ in names):
+            return
+        attributes = [] if seen is None else [*seen.attributes.values()]
+        compiled, control, calls = self._compiled, self.control_block(), np.zeros(1, np.uint64)
+        locals_, workspace = self.made_workspace() if self.has_locals else ((), [])
+
+        def gather(args: tuple[Any, ...]) -> Any:
+            return self.gather(args, locals_)
+
+        def settle(status: int, args: tuple[Any, ...]) -> Any:
+            values = _tensors(args)
+            failure: BaseException | None
+            try:
+                failure = self.handle_status(status, compiled, values, locals_, control)
+            except BaseException as error:  # of a signal's handler
+                compiled.blame(error)
+                self.leave(compiled, values, locals_)
+                failure = error
+            if failure is None:
+                return gather(args)
+            if locals_ and (enter := self.entering()) is not None:
+                enter(self, None)  # what they hold is not known
+            raise failure
+
+        place = self._given_result()
+        gathers = gather if place is None and self._results else None
+        cache = InlineCache(
+            guards, names, attributes, workspace, control, calls, place, gathers, settle
+        )
+        call = compiled.inline_cache(cache)
+        if call is not None:
+            self._counts.count_in(cache)
+            enter(self, call)
 
     def _given_result(self) -> int | None:
         """The place of the argument that is the one result; None if another value is."""

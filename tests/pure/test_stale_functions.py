@@ -9,6 +9,14 @@ import pytest
 from finch_core import _, kernel
 from finch_core.frontend.user_operators import define_operator
 
+
+
+@pytest.fixture(autouse=True, params=[1, 1000], ids=["compiled", "walked"])
+def compared(request, monkeypatch):
+    """What a program depends on is compared by compiled code, or one by one."""
+    monkeypatch.setattr("finch_core.frontend.seen.MANY", request.param)
+
+
 NOTEBOOK = """
 import helpers
 from finch_core import _, kernel

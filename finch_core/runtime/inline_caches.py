@@ -1,0 +1,67 @@
+"""Calls of kernels through inline caches (see ``interface.inline_cache``): for which arguments, and
+from which call on (``docs/decisions/286-inline-caches.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_core.interface.inline_cache import ArrayGuard, InlineCache, NumberGuard, TensorGuard
+from finch_core.runtime.arguments import SIMPLE_NUMBERS, Number
+from finch_core.runtime.storage import TensorStorage
+
+CALLS = 500
+"""The calls of a kernel on arguments of the same signatures before it gets an inline cache: a
+library may have to be compiled for that."""
+MOST = 4
+"""The most inline caches of a kernel, each for a specialisation of its own."""
+
+Guards = list[NumberGuard | ArrayGuard | TensorGuard]
+
+
+def guards_of(given: Sequence[Any], values: Sequence[Any], written: Sequence[int]) -> Guards | None:
+    """What knows arguments like these again; None where one is of a kind that is looked at in
+    Python alone."""
+    found: Guards = []
+    for k, (argument, value) in enumerate(zip(given, values, strict=True)):
+        kind, is_written = type(argument), k in written
+        if isinstance(value, Number):
+            if kind not in SIMPLE_NUMBERS:
+                return None
+            found.append(NumberGuard(kind))
+        elif kind is np.ndarray:
+            dtype, flags = argument.dtype, argument.flags
+            if dtype.kind not in "biufc" or not (flags.c_contiguous and flags.aligned):
+                return None
+            found.append(ArrayGuard(dtype, argument.ndim, is_written))
+        elif value is argument and isinstance(value, TensorStorage) and type(value.state) is object:
+            found.append(
+                TensorGuard(
+                    kind, value.state, value.signature, value.address, value.memory, is_written
+                )
+            )
+        else:
+            return None
+    return found
+
+
+class CallCounts:
+    """The calls of a specialisation: those that are made in Python, those through its inline
+    caches, and the number of the former at which it gets one."""
+
+    __slots__ = ("_before", "_counter", "at", "in_python")
+
+    def __init__(self) -> None:
+        self.at, self.in_python = CALLS, 0
+        self._before, self._counter = 0, np.zeros(1, np.uint64)
+
+    @property
+    def all(self) -> int:
+        """The number of all calls."""
+        return self.in_python + self._before + int(self._counter[0])
+
+    def count_in(self, cache: InlineCache) -> None:
+        """Count the calls through an inline cache, the only one from here on."""
+        self._before, self._counter = self._before + int(self._counter[0]), cache.calls
