@@ -89,8 +89,11 @@ struct guard {
     uint64_t written;
     object *dtype;      // arrays
     uint64_t ndim;
+    uint64_t size;      // of an element
+    const intptr_t *shape;  // or null
     object *state;      // tensors; the owner's list has a reference to it
     object *signature;
+    uint64_t alone;
     uint64_t address;
     uint64_t ranges;
     uint64_t memory[$ranges][2];
@@ -106,6 +109,9 @@ struct cache {
     object *plain;                                 // the class of states of tensors with memory
     uint64_t busy;
     const struct seen *names, *attributes;         // each until one without an owner
+    uint64_t watched;
+    const uint64_t *const *places;
+    uint64_t *values;
     uint64_t workspace[$workspace];
     struct guard guards[$count];
 };
@@ -147,6 +153,14 @@ static bool holds(const struct cache *c)
     return true;
 }
 
+static bool is_watched_same(const struct cache *c)
+{
+    for (uint64_t k = 0; k < c->watched; k++)
+        if (*c->places[k] != c->values[k])
+            return false;
+    return true;
+}
+
 // A non-negative integer in a pair, or an attribute.
 static bool take(object *x, uint64_t *value)
 {
@@ -175,7 +189,7 @@ static bool take_ranges(object *memory, struct guard *g)
 static bool adopt(struct cache *c, object *owner, intptr_t k, object *x, object *state)
 {
     struct guard next = c->guards[k];
-    if (next.written || state->type != c->plain || !has(x, c->signature, next.signature))
+    if (next.alone || state->type != c->plain || !has(x, c->signature, next.signature))
         return false;
     object *const address = PyObject_GetAttr(x, c->address);
     object *const memory = address ? PyObject_GetAttr(x, c->memory) : 0;
@@ -239,7 +253,8 @@ static object *call(object *owner, object *args)
 {
     static const char letters[] = "$letters";
     struct cache *const c = PyLong_AsVoidPtr(PyTuple_GetItem(owner, 0));
-    if (c->thread != (uintptr_t)&here || c->busy || PyTuple_Size(args) != $count || !holds(c))
+    if (c->thread != (uintptr_t)&here || c->busy || PyTuple_Size(args) != $count || !holds(c)
+        || !is_watched_same(c))
         return missed(c);
     uint64_t w[$total];
     uint64_t records[$count][$dimensions + 3], own[$count][2];
@@ -261,14 +276,17 @@ static object *call(object *owner, object *args)
             if (a->dtype != g->dtype || a->ndim != (int)g->ndim || (a->flags & flags) != flags)
                 return missed(c);
             uint64_t size = 1;
-            for (int d = 0; d < a->ndim; d++)
+            for (int d = 0; d < a->ndim; d++) {
+                if (g->shape && g->shape[d] != a->shape[d])
+                    return missed(c);
                 size *= records[k][d] = (uint64_t)a->shape[d];
+            }
             records[k][a->ndim] = (uintptr_t)a->data;
             records[k][a->ndim + 1] = size;
             records[k][a->ndim + 2] = 0;
             w[k + 1] = (uintptr_t)records[k];
             own[k][0] = (uintptr_t)a->data;
-            own[k][1] = (uintptr_t)a->data + (size ? size * g->address : 1);
+            own[k][1] = (uintptr_t)a->data + (size ? size * g->size : 1);
             ranges[k] = 1;
         } else {
             if (!is_known(c, owner, k, x))
@@ -289,6 +307,8 @@ static object *call(object *owner, object *args)
     const int64_t status = c->kernel($words);
     PyEval_RestoreThread(thread);
     c->busy = 0;
+    for (uint64_t k = 0; k < c->watched; k++)
+        c->values[k] = *c->places[k];
     if (status != 0) {
         object *const code = PyLong_FromLongLong(status);
         if (!code)
@@ -396,9 +416,12 @@ def is_supported() -> bool:
     return sys.implementation.name == "cpython" and has_lock
 
 
-def caller(kernel: Any, signature: str, cache: InlineCache) -> Callable[[Any], Any] | None:
+def caller(
+    kernel: Any, signature: str, cache: InlineCache, wait: bool
+) -> Callable[[Any], Any] | None:
     """The function of tuples of arguments that calls ``kernel`` through ``cache``; None where there
-    is none yet, as its library is being compiled beside, and where there is none at all."""
+    is none yet, as its library is being compiled beside, for which this may ``wait``, and where
+    there is none at all."""
     if not is_supported() or "c" in signature:
         return None
     guards = cache.guards
@@ -407,25 +430,43 @@ def caller(kernel: Any, signature: str, cache: InlineCache) -> Callable[[Any], A
     if any(isinstance(g, TensorGuard) and len(g.memory) > MOST_RANGES for g in guards):
         return None
     shared = _shared(signature, len(guards))
-    if not shared.is_ready():
+    if not (wait or shared.is_ready()):
         return None
     library = shared.get()
     if library is None or not library.reads_arrays:
         return None
     states = [g.state if isinstance(g, TensorGuard) else None for g in guards]
     names, attributes = _triples(cache.names), _triples(cache.attributes)
+    places, watched = cache.watched
+    shapes = [
+        np.array(g.shape, np.intp) if isinstance(g, ArrayGuard) and g.shape else None
+        for g in guards
+    ]
     words = [
         library.thread(), int(loader.ffi().cast("uintptr_t", kernel.function)),
         cache.control.ctypes.data, cache.calls.ctypes.data,
         -1 if cache.result is None else cache.result,
         *map(id, (MISSED, None, cache.gather, cache.settle, *_NAMES, object)), 0,
-        names.ctypes.data, attributes.ctypes.data,
+        names.ctypes.data, attributes.ctypes.data, len(places), places.ctypes.data,
+        watched.ctypes.data,
         *(cache.workspace or (0,)),
     ]  # fmt: skip
-    for guard in guards:
-        words += _guard_words(guard)
+    for guard, shape in zip(guards, shapes, strict=True):
+        words += _guard_words(guard, 0 if shape is None else shape.ctypes.data)
     block = np.array([word % 2**64 for word in words], np.uint64)
-    owner = (int(block.ctypes.data), states, block, names, attributes, kernel, cache, library)
+    owner = (
+        int(block.ctypes.data),
+        states,
+        block,
+        names,
+        attributes,
+        places,
+        watched,
+        shapes,
+        kernel,
+        cache,
+        library,
+    )
     found: Callable[[Any], Any] = library.caller(owner)
     return found
 
@@ -438,19 +479,15 @@ def _triples(seen: Sequence[tuple[Any, str, Any]]) -> np.ndarray[Any, np.dtype[n
     return found
 
 
-def _guard_words(guard: NumberGuard | ArrayGuard | TensorGuard) -> Sequence[int]:
-    """The words of a ``struct guard``. An array's address is the size of its elements."""
+def _guard_words(guard: NumberGuard | ArrayGuard | TensorGuard, shape: int) -> Sequence[int]:
+    """The words of a ``struct guard``, for an array with its ``shape`` at that address."""
     rest = [0] * (2 * MOST_RANGES)
     if isinstance(guard, NumberGuard):
-        return [_NUMBER, id(guard.type), *[0] * 7, *rest]
+        return [_NUMBER, id(guard.type), *[0] * 10, *rest]
     if isinstance(guard, ArrayGuard):
-        size = guard.dtype.itemsize
-        return [
-            _ARRAY, id(np.ndarray), guard.written, id(guard.dtype), guard.ndim, 0, 0, size, 0, *rest
-        ]  # fmt: skip
+        own = [id(guard.dtype), guard.ndim, guard.dtype.itemsize, shape]
+        return [_ARRAY, id(np.ndarray), guard.written, *own, *[0] * 5, *rest]
     flat = [word for range_ in guard.memory for word in range_]
     rest[: len(flat)] = flat
-    return [
-        _TENSOR, id(guard.type), guard.written, 0, 0, id(guard.state), id(guard.signature),
-        guard.address, len(guard.memory), *rest,
-    ]  # fmt: skip
+    own = [id(guard.state), id(guard.signature), guard.alone, guard.address, len(guard.memory)]
+    return [_TENSOR, id(guard.type), guard.written, *[0] * 4, *own, *rest]

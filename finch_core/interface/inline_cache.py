@@ -31,12 +31,13 @@ class NumberGuard:
 
 @frozen
 class ArrayGuard:
-    """Any NumPy array of exactly this ``dtype`` object and ``ndim``, C-contiguous and aligned, and
-    writeable where the kernel has ``written`` it. Its record has its dimensions, its address, its
-    size, and 0 where there are dimensions."""
+    """Any NumPy array of exactly this ``dtype`` object and ``ndim``, and of this ``shape`` if it is
+    not None; C-contiguous and aligned, and writeable where the kernel has ``written`` it. Its
+    record has its dimensions, its address, its size, and 0 where there are dimensions."""
 
     dtype: np.dtype[Any]
     ndim: int
+    shape: tuple[int, ...] | None
     written: bool
 
 
@@ -44,7 +45,7 @@ class ArrayGuard:
 class TensorGuard:
     """A tensor of exactly this ``type`` in this ``state`` (``TensorStorage.state``), whose record
     is at ``address`` and whose buffers lie in ``memory``, ranges of addresses. If it is not
-    ``written``, any other with the same ``signature`` does as well, unless its state is of a class
+    ``alone``, any other with the same ``signature`` does as well, unless its state is of a class
     other than ``object``: its state, address and memory are attributes of it."""
 
     type: type
@@ -52,6 +53,7 @@ class TensorGuard:
     signature: object
     address: int
     memory: tuple[tuple[int, int], ...]
+    alone: bool
     written: bool
 
 
@@ -62,9 +64,10 @@ class InlineCache:
     ``names`` and ``attributes`` are what the program was parsed with: dicts with keys, and objects
     with names, whose values must be these still, or ``ABSENT``. Only calls of the thread that made
     it, one at a time, with as many arguments as there are ``guards``, are its own. The memory of an
-    argument that is written overlaps with no other's: else it has missed. ``control`` is a control
-    block of the thread, ``workspace`` has the addresses of the records that the kernel takes behind
-    its arguments, and ``calls`` is a word that counts.
+    argument that is written overlaps with no other's, and each word at an address of ``watched[0]``
+    is that of ``watched[1]``, which is set to what a call leaves: else it has missed. ``control``
+    is a control block of the thread, ``workspace`` has the addresses of the records that the kernel
+    takes behind its arguments, and ``calls`` is a word that counts.
 
     A call that is done gives the argument at the place ``result``, if that is not None, else what
     ``gather(args)`` gives, if that is not, else None. Any other status is passed to
@@ -74,6 +77,7 @@ class InlineCache:
     guards: Sequence[NumberGuard | ArrayGuard | TensorGuard]
     names: Sequence[tuple[dict[str, Any], str, Any]]
     attributes: Sequence[tuple[Any, str, Any]]
+    watched: np.ndarray[Any, np.dtype[np.uint64]]
     workspace: Sequence[int]
     control: np.ndarray[Any, np.dtype[np.int64]]
     calls: np.ndarray[Any, np.dtype[np.uint64]]

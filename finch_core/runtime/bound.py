@@ -22,6 +22,7 @@ from finch_core.interface.plugins import hub
 from finch_core.ir.program import Program
 from finch_core.locks import imported
 from finch_core.records import define, field, frozen
+from finch_core.runtime.bound_caches import cached_caller
 from finch_core.runtime.specialization import Specialization
 from finch_core.runtime.storage import TensorStorage
 from finch_core.runtime.writers import Growing, Writer, marked
@@ -71,6 +72,10 @@ class BoundArguments:
             names += [name] * len(mine)
         return dims + buffers, names
 
+    def dimensions(self) -> list[int]:
+        """The words that hold dimensions, in the order of ``places``."""
+        return [n for _, tensor in self.tensors() for n in tensor.shape]
+
 
 class BoundCall:
     """A call of a kernel on fixed arguments, from one thread: ``caller()`` is what runs it."""
@@ -95,11 +100,20 @@ class BoundCall:
         call = self._beside_others(
             [(marked(self._binding.values[output.place]), output) for output in growing]
         )
+        call = cached_caller(self, self._binding, call) or call
         program = self._program
         call.__name__ = program.name
         call.__qualname__ = f"{program.name}.bind({', '.join(self._binding.names)})"
         call.__doc__ = f"Run {program.name} on the arguments that it was bound to."
         return call
+
+    def follow(self, dims: Sequence[int]) -> None:
+        """Go on where other calls have left the arguments, with these dimensions. Raises
+        ``DimensionMismatch`` where one has changed since."""
+        for name, left, now in zip(self._dims, dims, self._binding.dimensions(), strict=True):
+            if left != now:
+                raise self._changed(DimensionMismatch, name, "has another shape")
+        self._attach()
 
     def _beside_others(self, alone: Sequence[tuple[Any, Growing]] = ()) -> Callable[[], Any]:
         """``caller()``, beside which no other call writes these tensors; those of others have been

@@ -21,9 +21,11 @@ MOST = 4
 Guards = list[NumberGuard | ArrayGuard | TensorGuard]
 
 
-def guards_of(given: Sequence[Any], values: Sequence[Any], written: Sequence[int]) -> Guards | None:
-    """What knows arguments like these again; None where one is of a kind that is looked at in
-    Python alone."""
+def guards_of(
+    given: Sequence[Any], values: Sequence[Any], written: Sequence[int], *, same: bool = False
+) -> Guards | None:
+    """What knows arguments like these again, or the ``same`` arguments; None where one is of a kind
+    that is looked at in Python alone."""
     found: Guards = []
     for k, (argument, value) in enumerate(zip(given, values, strict=True)):
         kind, is_written = type(argument), k in written
@@ -35,11 +37,18 @@ def guards_of(given: Sequence[Any], values: Sequence[Any], written: Sequence[int
             dtype, flags = argument.dtype, argument.flags
             if dtype.kind not in "biufc" or not (flags.c_contiguous and flags.aligned):
                 return None
-            found.append(ArrayGuard(dtype, argument.ndim, is_written))
+            shape = argument.shape if same else None
+            found.append(ArrayGuard(dtype, argument.ndim, shape, is_written))
         elif value is argument and isinstance(value, TensorStorage) and type(value.state) is object:
             found.append(
                 TensorGuard(
-                    kind, value.state, value.signature, value.address, value.memory, is_written
+                    kind,
+                    value.state,
+                    value.signature,
+                    value.address,
+                    value.memory,
+                    same or is_written,
+                    is_written,
                 )
             )
         else:

@@ -334,15 +334,38 @@ class Specialization:
     def _cache(self, given: Values, values: Values) -> None:
         """Give the kernel an inline cache for arguments like these, if there can be one."""
         self._counts.at *= 2
-        program, enter = self.lowered.program, self.entering()
-        if self._draft is not None or self.growing or self._swaps or program.free or enter is None:
+        enter = self.entering()
+        if self._draft is not None or enter is None or self.lowered.program.free:
             return
-        if self.has_locals and not self.keeps_locals:
-            return
-        guards, seen = guards_of(given, values, self.outputs), program.seen
+        cache = self.inline_cache(given, values, end=self._leave_cache)
+        call = None if cache is None else self._compiled.inline_cache(cache, False)
+        if cache is not None and call is not None:
+            self._counts.count_in(cache)
+            enter(self, call)
+
+    def _leave_cache(self) -> None:
+        """Let the kernel use no inline cache of this any more."""
+        if (enter := self.entering()) is not None:
+            enter(self, None)
+
+    def inline_cache(
+        self,
+        given: Values,
+        values: Values,
+        *,
+        end: Callable[[], None],
+        same: bool = False,
+        watched: np.ndarray[Any, np.dtype[np.uint64]] | None = None,
+    ) -> InlineCache | None:
+        """What calls with arguments like these, or with the ``same``, are compared with, if they
+        can be compared by compiled code. ``end`` is called when it is of no use any more;
+        ``watched`` as in ``InlineCache``. For the optimised kernel."""
+        if self.growing or self._swaps or (self.has_locals and not self.keeps_locals):
+            return None
+        guards, seen = guards_of(given, values, self.outputs, same=same), self.lowered.program.seen
         names = [] if seen is None else [*seen.names.values()]
         if not guards or not all(type(scope) is dict for scope, _, _ in names):
-            return
+            return None
         attributes = [] if seen is None else [*seen.attributes.values()]
         compiled, control, calls = self._compiled, self.control_block(), np.zeros(1, np.uint64)
         locals_, workspace = self.made_workspace() if self.has_locals else ((), [])
@@ -361,19 +384,17 @@ class Specialization:
                 failure = error
             if failure is None:
                 return gather(args)
-            if locals_ and (enter := self.entering()) is not None:
-                enter(self, None)  # what they hold is not known
+            if locals_:  # what they hold is not known
+                end()
             raise failure
 
         place = self._given_result()
         gathers = gather if place is None and self._results else None
-        cache = InlineCache(
-            guards, names, attributes, workspace, control, calls, place, gathers, settle
+        if watched is None:
+            watched = np.zeros((2, 0), np.uint64)
+        return InlineCache(
+            guards, names, attributes, watched, workspace, control, calls, place, gathers, settle
         )
-        call = compiled.inline_cache(cache)
-        if call is not None:
-            self._counts.count_in(cache)
-            enter(self, call)
 
     def _given_result(self) -> int | None:
         """The place of the argument that is the one result; None if another value is."""

@@ -400,3 +400,58 @@ def test_calls_before_the_first_one_and_beside_the_compiler(monkeypatch, scaled)
     while scaled._cached == () and time.perf_counter() < end:
         scaled(y, np.ones(3), 2.0)
     assert scaled._cached
+
+
+def test_bound_calls_follow_what_calls_in_c_have_left():
+    """An output is resized and moved by the bound call, by other calls, and by Python."""
+
+    @kernel(backend="c")
+    def copied(y, A):
+        y[...] = 0
+        for i in _:
+            y[i] = A[i]
+        return y
+
+    y, A = Tensor(VECTOR), Tensor(VECTOR, np.arange(3.0))
+    call = copied.bind(y, A)
+    for _ in range(3):
+        assert call() is y
+        assert y.to_numpy().tolist() == [0.0, 1.0, 2.0]
+    other = Tensor(VECTOR, np.arange(5.0))
+    copied(y, other)  # another shape
+    with pytest.raises(DimensionMismatch, match="y has another shape"):
+        call()
+    copied(y, A)
+    for _ in range(12):
+        call()
+        y.fill((3,))  # other memory
+        call()
+        assert y.to_numpy().tolist() == [0.0, 1.0, 2.0]
+
+
+def test_bound_calls_of_other_threads_and_after_a_failure():
+    @kernel(backend="c")
+    def at(x, k):
+        t = 0.0
+        t += x[k[0]]
+        return t
+
+    x, k = np.arange(4.0), np.array([2])
+    call = at.bind(x, k)
+    found = [call()]
+
+    def work():
+        found.append(call())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    k[0] = 9
+    with pytest.raises(IndexError):
+        call()
+    k[0] = 3
+    found += [call(), call()]
+    assert found == [2.0, 2.0, 3.0, 3.0]
+    x.shape = 2, 2
+    with pytest.raises(FormatError, match="x has another shape"):
+        call()

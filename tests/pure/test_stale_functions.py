@@ -10,7 +10,6 @@ from finch_core import _, kernel
 from finch_core.frontend.user_operators import define_operator
 
 
-
 @pytest.fixture(autouse=True, params=[1, 1000], ids=["compiled", "walked"])
 def compared(request, monkeypatch):
     """What a program depends on is compared by compiled code, or one by one."""
