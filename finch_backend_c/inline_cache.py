@@ -61,6 +61,7 @@ typedef struct {
 object *PyCFunction_NewEx(method *, object *, object *);
 intptr_t PyTuple_Size(object *);
 object *PyTuple_GetItem(object *, intptr_t);
+int PyObject_SetAttr(object *, object *, object *);
 int PyList_SetItem(object *, intptr_t, object *);
 object *PyObject_GetAttr(object *, object *);
 object *PyObject_CallFunctionObjArgs(object *, ...);
@@ -73,6 +74,8 @@ void *PyLong_AsVoidPtr(object *);
 object *PyDict_GetItemWithError(object *, object *);
 object *PyErr_Occurred(void);
 void PyErr_Clear(void);
+void PyErr_Fetch(object **, object **, object **);
+void PyErr_Restore(object *, object *, object *);
 void Py_IncRef(object *);
 void Py_DecRef(object *);
 void *PyEval_SaveThread(void);
@@ -86,7 +89,7 @@ enum { NUMBER, ARRAY, TENSOR };
 struct guard {
     uint64_t kind;
     object *type;
-    uint64_t written;
+    uint64_t written, growing;
     object *dtype;      // arrays
     uint64_t ndim;
     uint64_t size;      // of an element
@@ -107,6 +110,8 @@ struct cache {
     object *missed, *none, *gather, *settle;
     object *state, *signature, *address, *memory;  // names
     object *plain;                                 // the class of states of tensors with memory
+    object *writing, *ended, *lent, *writer;       // names, and the mark of its own calls
+    object *yes, *no;
     uint64_t busy;
     const struct seen *names, *attributes;         // each until one without an owner
     uint64_t watched;
@@ -216,6 +221,38 @@ static bool is_known(struct cache *c, object *owner, intptr_t k, object *x)
     return known;
 }
 
+// Whether no call writes a tensor whose structure grows, and no object is over its buffers.
+static bool may_grow(const struct cache *c, object *x)
+{
+    object *const writer = PyObject_GetAttr(x, c->writing);
+    if (!writer)
+        return false;
+    const bool may = has(writer, c->ended, c->yes) && has(writer, c->lent, c->no);
+    Py_DecRef(writer);
+    return may;
+}
+
+// Mark what grows as written by this call.
+static bool mark(const struct cache *c, object *args)
+{
+    for (intptr_t k = 0; k < $count; k++)
+        if (c->guards[k].growing)
+            if (PyObject_SetAttr(c->writer, c->ended, c->no)
+                || PyObject_SetAttr(PyTuple_GetItem(args, k), c->writing, c->writer))
+                return false;
+    return true;
+}
+
+// The call has ended, perhaps with an exception.
+static void unmark(const struct cache *c)
+{
+    object *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyObject_SetAttr(c->writer, c->ended, c->yes))
+        PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
 // The word for a number, of the kernel's parameter of a letter.
 static bool number(object *x, char letter, uint64_t *word)
 {
@@ -291,6 +328,8 @@ static object *call(object *owner, object *args)
         } else {
             if (!is_known(c, owner, k, x))
                 return missed(c);
+            if (g->growing && !may_grow(c, x))
+                return missed(c);
             w[k + 1] = g->address, memory[k] = g->memory[0], ranges[k] = g->ranges;
         }
     }
@@ -301,6 +340,8 @@ static object *call(object *owner, object *args)
                     return missed(c);
     for (int k = $count + 1; k < $total; k++)
         w[k] = c->workspace[k - $count - 1];
+    if (!mark(c, args))
+        return missed(c);
     ++*c->calls;
     c->busy = 1;
     void *const thread = PyEval_SaveThread();
@@ -311,12 +352,15 @@ static object *call(object *owner, object *args)
         c->values[k] = *c->places[k];
     if (status != 0) {
         object *const code = PyLong_FromLongLong(status);
-        if (!code)
-            return 0;
-        object *const found = PyObject_CallFunctionObjArgs(c->settle, code, args, (void *)0);
-        Py_DecRef(code);
+        object *found = 0;
+        if (code) {
+            found = PyObject_CallFunctionObjArgs(c->settle, code, args, (void *)0);
+            Py_DecRef(code);
+        }
+        unmark(c);
         return found;
     }
+    unmark(c);
     if (c->result < 0 && c->gather != c->none)
         return PyObject_CallFunctionObjArgs(c->gather, args, (void *)0);
     object *const found = c->result < 0 ? c->none : PyTuple_GetItem(args, c->result);
@@ -346,6 +390,7 @@ void finch_fields(object *x, uint64_t *found)
 }
 """
 _NUMBER, _ARRAY, _TENSOR = range(3)
+_MARKS = tuple(sys.intern(name) for name in ("writer", "ended", "lent"))
 _NAMES = tuple(sys.intern(name) for name in ("state", "signature", "address", "memory"))
 
 
@@ -446,7 +491,8 @@ def caller(
         library.thread(), int(loader.ffi().cast("uintptr_t", kernel.function)),
         cache.control.ctypes.data, cache.calls.ctypes.data,
         -1 if cache.result is None else cache.result,
-        *map(id, (MISSED, None, cache.gather, cache.settle, *_NAMES, object)), 0,
+        *map(id, (MISSED, None, cache.gather, cache.settle, *_NAMES, object)),
+        *map(id, (*_MARKS, cache.writer, True, False)), 0,
         names.ctypes.data, attributes.ctypes.data, len(places), places.ctypes.data,
         watched.ctypes.data,
         *(cache.workspace or (0,)),
@@ -483,11 +529,11 @@ def _guard_words(guard: NumberGuard | ArrayGuard | TensorGuard, shape: int) -> S
     """The words of a ``struct guard``, for an array with its ``shape`` at that address."""
     rest = [0] * (2 * MOST_RANGES)
     if isinstance(guard, NumberGuard):
-        return [_NUMBER, id(guard.type), *[0] * 10, *rest]
+        return [_NUMBER, id(guard.type), *[0] * 11, *rest]
     if isinstance(guard, ArrayGuard):
         own = [id(guard.dtype), guard.ndim, guard.dtype.itemsize, shape]
-        return [_ARRAY, id(np.ndarray), guard.written, *own, *[0] * 5, *rest]
+        return [_ARRAY, id(np.ndarray), guard.written, 0, *own, *[0] * 5, *rest]
     flat = [word for range_ in guard.memory for word in range_]
     rest[: len(flat)] = flat
     own = [id(guard.state), id(guard.signature), guard.alone, guard.address, len(guard.memory)]
-    return [_TENSOR, id(guard.type), guard.written, *[0] * 4, *own, *rest]
+    return [_TENSOR, id(guard.type), guard.written, guard.growing, *[0] * 4, *own, *rest]

@@ -164,6 +164,8 @@ class CompleteKernel:
             memory = self._adopt(address, nbytes)
             found = memoryview(memory).nbytes
         except Exception as error:
+            if not _is_mistake(error):
+                raise
             what = f"does not hand over memory: {type(error).__name__}: {error}"
             raise _mistake(self.owner, what) from error
         if found < nbytes:
@@ -182,6 +184,12 @@ class CompleteKernel:
         if isinstance(error, Exception) and not isinstance(error, FinchError):
             without = "" if self.owner == "interpreter" else f"; {_WITHOUT}"
             error.add_note(f"raised while a kernel of the backend {self.owner!r} ran{without}")
+
+
+def _is_mistake(error: Exception) -> bool:
+    """Whether an exception is likely of a mistake in what raised it: handlers of signals, which
+    raise anywhere, raise ``TimeoutError`` or an exception of their own."""
+    return type(error).__module__ == "builtins" and not isinstance(error, TimeoutError)
 
 
 def _mistake(name: str, what: str) -> BackendError:
@@ -317,6 +325,8 @@ class CompleteBackend:
         except (FinchError, MemoryError, AssertionError):  # the last: illegal assembly
             raise
         except Exception as error:
+            if not _is_mistake(error):
+                raise
             raise BackendError(
                 f"the backend {self.name!r} {what}: {type(error).__name__}: {error}",
                 hint=f"this is a mistake in {self.module}; {_WITHOUT}",

@@ -46,7 +46,8 @@ class TensorGuard:
     """A tensor of exactly this ``type`` in this ``state`` (``TensorStorage.state``), whose record
     is at ``address`` and whose buffers lie in ``memory``, ranges of addresses. If it is not
     ``alone``, any other with the same ``signature`` does as well, unless its state is of a class
-    other than ``object``: its state, address and memory are attributes of it."""
+    other than ``object``: its state, address and memory are attributes of it. If it is ``growing``,
+    its attribute ``writer`` is there, has ``ended``, and has not ``lent``."""
 
     type: type
     state: object
@@ -55,6 +56,7 @@ class TensorGuard:
     memory: tuple[tuple[int, int], ...]
     alone: bool
     written: bool
+    growing: bool
 
 
 @frozen(eq=False)
@@ -68,6 +70,9 @@ class InlineCache:
     is that of ``watched[1]``, which is set to what a call leaves: else it has missed. ``control``
     is a control block of the thread, ``workspace`` has the addresses of the records that the kernel
     takes behind its arguments, and ``calls`` is a word that counts.
+
+    While a call runs, and what ``settle`` does behind it, ``writer`` is that of the tensors that
+    are growing, and has not ``ended``.
 
     A call that is done gives the argument at the place ``result``, if that is not None, else what
     ``gather(args)`` gives, if that is not, else None. Any other status is passed to
@@ -84,3 +89,4 @@ class InlineCache:
     result: int | None
     gather: Callable[[tuple[Any, ...]], Any] | None
     settle: Callable[[int, tuple[Any, ...]], Any]
+    writer: object

@@ -22,10 +22,15 @@ Guards = list[NumberGuard | ArrayGuard | TensorGuard]
 
 
 def guards_of(
-    given: Sequence[Any], values: Sequence[Any], written: Sequence[int], *, same: bool = False
+    given: Sequence[Any],
+    values: Sequence[Any],
+    written: Sequence[int],
+    growing: Sequence[int],
+    *,
+    same: bool = False,
 ) -> Guards | None:
     """What knows arguments like these again, or the ``same`` arguments; None where one is of a kind
-    that is looked at in Python alone."""
+    that is looked at in Python alone. ``written`` and ``growing`` are places of outputs."""
     found: Guards = []
     for k, (argument, value) in enumerate(zip(given, values, strict=True)):
         kind, is_written = type(argument), k in written
@@ -49,6 +54,7 @@ def guards_of(
                     value.memory,
                     same or is_written,
                     is_written,
+                    k in growing,
                 )
             )
         else:

@@ -46,7 +46,7 @@ from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.storage import TensorStorage
-from finch_core.runtime.writers import Growing, grows, one_at_a_time
+from finch_core.runtime.writers import Growing, Writer, grows, one_at_a_time
 
 MOST_CALLS = 64
 """The most calls whose arguments a kernel remembers as checked."""
@@ -360,9 +360,11 @@ class Specialization:
         """What calls with arguments like these, or with the ``same``, are compared with, if they
         can be compared by compiled code. ``end`` is called when it is of no use any more;
         ``watched`` as in ``InlineCache``. For the optimised kernel."""
-        if self.growing or self._swaps or (self.has_locals and not self.keeps_locals):
+        if self._swaps or (self.has_locals and not self.keeps_locals):
             return None
-        guards, seen = guards_of(given, values, self.outputs, same=same), self.lowered.program.seen
+        growing = [output.place for output in self.growing]
+        guards = guards_of(given, values, self.outputs, growing, same=same)
+        seen = self.lowered.program.seen
         names = [] if seen is None else [*seen.names.values()]
         if not guards or not all(type(scope) is dict for scope, _, _ in names):
             return None
@@ -392,9 +394,12 @@ class Specialization:
         gathers = gather if place is None and self._results else None
         if watched is None:
             watched = np.zeros((2, 0), np.uint64)
+        writer = Writer()
+        writer.ended = True
         return InlineCache(
-            guards, names, attributes, watched, workspace, control, calls, place, gathers, settle
-        )
+            guards, names, attributes, watched, workspace, control, calls, place, gathers, settle,
+            writer,
+        )  # fmt: skip
 
     def _given_result(self) -> int | None:
         """The place of the argument that is the one result; None if another value is."""

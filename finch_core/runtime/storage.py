@@ -317,8 +317,11 @@ class TensorStorage:
     def _take(self, arrays: list[np.ndarray[Any, Any]], words: list[int]) -> None:
         """Take ``arrays`` as buffers, and ``words`` as the record."""
         if words:
+            row = np.array(words, np.uint64)  # handlers run while NumPy walks a list
+            before = self.arrays
             self.arrays = arrays
-            self.record[:] = words
+            self.record[:] = row
+            del before  # not earlier: what is freed may call back
 
     def set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
         address = address_of(array)

@@ -15,7 +15,8 @@ from finch_backend_c import inline_cache
 from finch_core import Tensor, asarray, kernel
 from finch_core.errors import DimensionMismatch, FormatError, LifecycleError
 from finch_core.runtime import inline_caches
-from finch_levels import Dense, Element, SparseList
+from finch_core.runtime.lending import Writer
+from finch_levels import Dense, Element, SparseHash, SparseList
 
 VECTOR = Dense(Element(0.0))
 pytestmark = pytest.mark.skipif(not inline_cache.is_supported(), reason="another Python")
@@ -173,18 +174,67 @@ def test_a_tensor_over_an_output():
         copied(x, over)
 
 
-def test_outputs_that_grow_are_left_to_python():
+def test_outputs_that_grow():
     @kernel(backend="c")
     def copied(y, A):
         y[...] = 0
         for i in _:
             y[i] = A[i]
+        return y
 
-    y = Tensor(SparseList(Element(0.0)))
-    for _ in range(5):
-        copied(y, Tensor(SparseList(Element(0.0)), np.eye(3)[1]))
-    assert copied._cached == ()
-    assert y.to_numpy().tolist() == [0.0, 1.0, 0.0]
+    fmt = SparseList(Element(0.0))
+    y, one = Tensor(fmt), Tensor(fmt, np.eye(3)[1])
+    for _ in range(4):
+        assert copied(y, one) is y
+    before = in_python(copied)
+    for _ in range(4):
+        assert copied(y, one).to_numpy().tolist() == [0.0, 1.0, 0.0]
+    assert in_python(copied) == before
+    assert y.writer.ended
+    many = Tensor(fmt, np.arange(100.0))
+    assert copied(y, many).to_numpy().tolist() == list(range(100))  # its buffers move
+    for _ in range(4):
+        copied(y, one)
+    before = in_python(copied)
+    assert copied(y, one).to_numpy().tolist() == [0.0, 1.0, 0.0]
+    assert in_python(copied) == before
+    lent = y.buffers["0_idx"]
+    copied(y, Tensor(fmt, np.eye(3)[2]))
+    assert y.to_numpy().tolist() == [0.0, 0.0, 1.0]
+    assert lent.tolist() == [1]  # `y` was given memory of its own
+    new = Tensor(fmt)
+    assert copied(new, one).to_numpy().tolist() == [0.0, 1.0, 0.0]
+
+
+def test_an_output_that_grows_has_one_writer():
+    @kernel(backend="c")
+    def filled(y, n):
+        for i in range(n):
+            y[i] += 1.0
+
+    y = Tensor(SparseHash(Element(0.0)), (1 << 20,))
+    for _ in range(6):
+        filled(y, 4)
+    assert filled._cached
+    before = y.writer
+    y.writer = Writer()  # of a call that goes on
+    with pytest.raises(LifecycleError, match="y is being written by another call"):
+        filled(y, 4)
+    y.writer = before
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(filled(y, 1 << 20)))
+    thread.start()
+    refused = 0
+    while thread.is_alive():
+        try:
+            filled(y, 4)
+        except LifecycleError:
+            refused += 1
+    thread.join()
+    assert y.writer.ended
+    filled(y, 4)
+    assert y[5] == 1.0
+    assert y[0] >= 8.0
 
 
 def test_results_that_the_kernel_makes():
