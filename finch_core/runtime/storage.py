@@ -378,7 +378,7 @@ class TensorStorage:
 
     def set_shape(self, shape: tuple[int, ...]) -> None:
         """Set the dimensions alone, before a kernel that declares this."""
-        self.record[: len(shape)] = shape
+        self.record[: len(shape)] = np.array(shape, np.uint64)  # not in parts: see `_take`
 
     def reset_scalars(self) -> None:
         """Give the scalars the values that they have in an empty tensor."""
