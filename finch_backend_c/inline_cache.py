@@ -456,9 +456,10 @@ def _shared(signature: str, count: int) -> support.Shared[_Library]:
 
 @lru_cache(maxsize=1)
 def is_supported() -> bool:
-    """Whether this Python has the ABI that is used: it is CPython, with the interpreter's lock."""
+    """Whether this Python has the ABI that is used: it is CPython, with the interpreter's lock, and
+    addresses are words."""
     has_lock = not sysconfig.get_config_var("Py_GIL_DISABLED")
-    return sys.implementation.name == "cpython" and has_lock
+    return sys.implementation.name == "cpython" and has_lock and sys.maxsize == 2**63 - 1
 
 
 def caller(

@@ -77,6 +77,10 @@ class CallCounts:
         """The number of all calls."""
         return self.in_python + self._before + int(self._counter[0])
 
+    def try_soon(self) -> None:
+        """Let the next call be the one at which an inline cache is made, if there were enough."""
+        self.at = max(CALLS, self.in_python + 1)
+
     def count_in(self, cache: InlineCache) -> None:
         """Count the calls through an inline cache, the only one from here on."""
         self._before, self._counter = self._before + int(self._counter[0]), cache.calls

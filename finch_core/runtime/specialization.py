@@ -228,6 +228,7 @@ class Specialization:
                 self._threads = threading.local()  # the kernel may have more threads
                 self._set_caller(None)
                 self._draft = None
+                self._counts.try_soon()
                 self._entered.clear()
         if failure is not None:
             name = self.lowered.program.name

@@ -505,3 +505,19 @@ def test_bound_calls_of_other_threads_and_after_a_failure():
     x.shape = 2, 2
     with pytest.raises(FormatError, match="x has another shape"):
         call()
+
+
+def test_a_draft_is_replaced_first(monkeypatch, scaled, tmp_path):
+    monkeypatch.setenv("FINCH_DRAFTS", "1")
+    monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path))
+    y, x = np.zeros(3), np.ones(3)
+    for _ in range(20):
+        scaled(y, x, 2.0)
+    (specialized,) = scaled._specializations.values()
+    assert specialized.is_draft
+    assert scaled._cached == ()
+    specialized.finish()
+    scaled(y, x, 3.0)
+    assert scaled._cached
+    assert scaled(y, x, 4.0).tolist() == [4.0] * 3
+    assert scaled.stats()["calls"] == 22
