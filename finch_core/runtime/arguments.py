@@ -327,3 +327,8 @@ def _remembered(array: np.ndarray[Any, Any]) -> Any:
 
 TAKEN: dict[type, Any] = {np.ndarray: _taken, **dict.fromkeys(_SIGNATURES, Number)}
 """Fast conversions to objects with a signature, by type of the argument."""
+
+
+def as_value(argument: Any) -> Any:
+    """A checked argument, as a call got it, as an object with a signature."""
+    return Number(argument) if TAKEN.get(argument.__class__) is Number else as_tensor(argument)

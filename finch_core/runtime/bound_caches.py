@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_core.errors import FinchError
 from finch_core.interface.inline_cache import MISSED, InlineCache
+from finch_core.runtime.inline_caches import inline_cache
 from finch_core.runtime.tracebacks import shortened
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def cached_caller(
         watched = np.zeros((2, len(names)), np.uint64)
         watched[0] = places[: len(names)]
         watched[1] = binding.dimensions()
-        cache = specialized.inline_cache(args, binding.values, end=end, same=True, watched=watched)
+        cache = inline_cache(specialized, args, binding.values, end=end, same=True, watched=watched)
         followed = 0
         return None if cache is None else specialized.compiled.inline_cache(cache, True)
 

@@ -3,14 +3,18 @@ from which call on (``docs/decisions/286-inline-caches.md``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from finch_core.interface.inline_cache import ArrayGuard, InlineCache, NumberGuard, TensorGuard
-from finch_core.runtime.arguments import SIMPLE_NUMBERS, Number
+from finch_core.runtime.arguments import SIMPLE_NUMBERS, Number, as_value
+from finch_core.runtime.lending import Writer
 from finch_core.runtime.storage import TensorStorage
+
+if TYPE_CHECKING:
+    from finch_core.runtime.specialization import Specialization
 
 CALLS = 500
 """The calls of a kernel on arguments of the same signatures before it gets an inline cache: a
@@ -60,6 +64,61 @@ def guards_of(
         else:
             return None
     return found
+
+
+def inline_cache(
+    specialized: Specialization,
+    given: Sequence[Any],
+    values: Sequence[Any],
+    *,
+    end: Callable[[], None],
+    same: bool = False,
+    watched: np.ndarray[Any, np.dtype[np.uint64]] | None = None,
+) -> InlineCache | None:
+    """What calls with arguments like these, or with the ``same``, are compared with, if they can be
+    compared by compiled code. ``values`` are the arguments as objects with a signature. ``end`` is
+    called when it is of no use any more; ``watched`` as in ``InlineCache``. ``specialized`` is no
+    draft."""
+    if not specialized.is_cacheable:
+        return None
+    growing = [output.place for output in specialized.growing]
+    guards = guards_of(given, values, specialized.outputs, growing, same=same)
+    seen = specialized.lowered.program.seen
+    names = [] if seen is None else [*seen.names.values()]
+    if not guards or not all(type(scope) is dict for scope, _, _ in names):
+        return None
+    attributes = [] if seen is None else [*seen.attributes.values()]
+    compiled, control = specialized.compiled, specialized.control_block()
+    locals_, workspace = specialized.made_workspace() if specialized.has_locals else ((), [])
+
+    def gather(args: tuple[Any, ...]) -> Any:
+        return specialized.gather(args, locals_)
+
+    def settle(status: int, args: tuple[Any, ...]) -> Any:
+        values = [as_value(arg) for arg in args]
+        failure: BaseException | None
+        try:
+            failure = specialized.handle_status(status, compiled, values, locals_, control)
+        except BaseException as error:  # of a signal's handler
+            compiled.blame(error)
+            specialized.leave(compiled, values, locals_)
+            failure = error
+        if failure is None:
+            return gather(args)
+        if locals_:  # what they hold is not known
+            end()
+        raise failure
+
+    place = specialized.given_result()
+    gathers = gather if place is None and specialized.has_results else None
+    if watched is None:
+        watched = np.zeros((2, 0), np.uint64)
+    writer = Writer()
+    writer.ended = True
+    return InlineCache(
+        guards, names, attributes, watched, workspace, control, np.zeros(1, np.uint64), place,
+        gathers, settle, writer,
+    )  # fmt: skip
 
 
 class CallCounts:

@@ -31,22 +31,21 @@ from finch_core.interface.abi import (
     POOL,
     CompleteKernel,
 )
-from finch_core.interface.inline_cache import InlineCache
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import ScalarSignature, Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.program import swapped, written
 from finch_core.locks import Lock
-from finch_core.runtime.arguments import TAKEN, Number, as_tensor, is_writeable
+from finch_core.runtime.arguments import Number, as_value, is_writeable
 from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan
 from finch_core.runtime.drafts import Draft
-from finch_core.runtime.inline_caches import CallCounts, guards_of
+from finch_core.runtime.inline_caches import CallCounts, inline_cache
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.storage import TensorStorage
-from finch_core.runtime.writers import Growing, Writer, grows, one_at_a_time
+from finch_core.runtime.writers import Growing, grows, one_at_a_time
 
 MOST_CALLS = 64
 """The most calls whose arguments a kernel remembers as checked."""
@@ -290,14 +289,14 @@ class Specialization:
         as much as the kernel's own work."""
         compiled = self._compiled  # kept alive: a call may still run when its draft is replaced
         function: Any = compiled.function
-        threads, pool, place = self._threads, self._pool, self._given_result()
+        threads, pool, place = self._threads, self._pool, self.given_result()
         has_locals, keeps_locals = self.has_locals, self.keeps_locals
         counts = self._counts
 
         def call(words: Values, given: Values, values: Values | None = None) -> Any:
             counts.in_python = calls = counts.in_python + 1
             if calls == counts.at:
-                self._cache(given, values or _tensors(given))
+                self._cache(given, values or [*map(as_value, given)])
             try:
                 control = threads.address
             except AttributeError:
@@ -315,13 +314,13 @@ class Specialization:
                 else:
                     code = function(control, *words)
                 if code != DONE:
-                    tensors = values or _tensors(given)
+                    tensors = values or [*map(as_value, given)]
                     failure = self.handle_status(code, compiled, tensors, locals_, threads.block)
             except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
                 raise
             except BaseException as error:  # signal handlers run, and raise, as the kernel returns
                 compiled.blame(error)
-                self.leave(compiled, values or _tensors(given), locals_)
+                self.leave(compiled, values or [*map(as_value, given)], locals_)
                 raise
             if failure is not None:
                 raise failure
@@ -338,7 +337,7 @@ class Specialization:
         enter = self.entering()
         if self._draft is not None or enter is None or self.lowered.program.free:
             return
-        cache = self.inline_cache(given, values, end=self._leave_cache)
+        cache = inline_cache(self, given, values, end=self._leave_cache)
         call = None if cache is None else self._compiled.inline_cache(cache, False)
         if cache is not None and call is not None:
             self._counts.count_in(cache)
@@ -349,60 +348,18 @@ class Specialization:
         if (enter := self.entering()) is not None:
             enter(self, None)
 
-    def inline_cache(
-        self,
-        given: Values,
-        values: Values,
-        *,
-        end: Callable[[], None],
-        same: bool = False,
-        watched: np.ndarray[Any, np.dtype[np.uint64]] | None = None,
-    ) -> InlineCache | None:
-        """What calls with arguments like these, or with the ``same``, are compared with, if they
-        can be compared by compiled code. ``end`` is called when it is of no use any more;
-        ``watched`` as in ``InlineCache``. For the optimised kernel."""
-        if self._swaps or (self.has_locals and not self.keeps_locals):
-            return None
-        growing = [output.place for output in self.growing]
-        guards = guards_of(given, values, self.outputs, growing, same=same)
-        seen = self.lowered.program.seen
-        names = [] if seen is None else [*seen.names.values()]
-        if not guards or not all(type(scope) is dict for scope, _, _ in names):
-            return None
-        attributes = [] if seen is None else [*seen.attributes.values()]
-        compiled, control, calls = self._compiled, self.control_block(), np.zeros(1, np.uint64)
-        locals_, workspace = self.made_workspace() if self.has_locals else ((), [])
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether calls with some arguments may go through an inline cache: the kernel exchanges no
+        tensors, and makes none for its caller."""
+        return not self._swaps and (self.keeps_locals or not self.has_locals)
 
-        def gather(args: tuple[Any, ...]) -> Any:
-            return self.gather(args, locals_)
+    @property
+    def has_results(self) -> bool:
+        """Whether a call gives anything."""
+        return bool(self._results)
 
-        def settle(status: int, args: tuple[Any, ...]) -> Any:
-            values = _tensors(args)
-            failure: BaseException | None
-            try:
-                failure = self.handle_status(status, compiled, values, locals_, control)
-            except BaseException as error:  # of a signal's handler
-                compiled.blame(error)
-                self.leave(compiled, values, locals_)
-                failure = error
-            if failure is None:
-                return gather(args)
-            if locals_:  # what they hold is not known
-                end()
-            raise failure
-
-        place = self._given_result()
-        gathers = gather if place is None and self._results else None
-        if watched is None:
-            watched = np.zeros((2, 0), np.uint64)
-        writer = Writer()
-        writer.ended = True
-        return InlineCache(
-            guards, names, attributes, watched, workspace, control, calls, place, gathers, settle,
-            writer,
-        )  # fmt: skip
-
-    def _given_result(self) -> int | None:
+    def given_result(self) -> int | None:
         """The place of the argument that is the one result; None if another value is."""
         if not self._single or not self._results:
             return None
@@ -448,7 +405,7 @@ class Specialization:
                 )
 
     def _check_given(self, given: Sequence[Any]) -> None:
-        self.check_memory(_tensors(given))
+        self.check_memory([*map(as_value, given)])
 
     def made_workspace(self) -> Workspace:
         """New temporaries for a call."""
@@ -570,7 +527,3 @@ def _is_word(signature: Signature) -> bool:
     if isinstance(signature, ScalarSignature):
         return concrete(signature.type).kind in "biuf"
     return isinstance(signature, TensorSignature)
-
-
-def _tensors(given: Values) -> Values:
-    return [Number(v) if TAKEN.get(v.__class__) is Number else as_tensor(v) for v in given]
