@@ -105,13 +105,15 @@ def kernel(
     ``BackendError`` without a working backend. Tracebacks end in the line of the kernel at fault;
     ``FINCH_TRACEBACK=1`` keeps the frames of the compiler.
     """
-    if function is not None and not hasattr(function, "__name__"):
-        raise TypeError(f"a kernel is made of a Python function, not of {function!r}")
     names = {disabled} if isinstance(disabled, str) else disabled
     options = Options(strict, backend, tuple(rules), frozenset(names))
-    if function is None:
-        return lambda f: Kernel(f, options)
-    return Kernel(function, options)
+
+    def made(function: Callable[..., Any]) -> Kernel[..., Any]:
+        if not hasattr(function, "__name__"):
+            raise TypeError(f"a kernel is made of a Python function, not of {function!r}")
+        return Kernel(function, options)
+
+    return made if function is None else made(function)
 
 
 _kernels: weakref.WeakSet[Kernel[..., Any]] = weakref.WeakSet()

@@ -197,3 +197,5 @@ def test_arguments_that_are_not_there_are_told():
         _ = fa.asarray(np.array([True])) > 2**63
     with pytest.raises(TypeError, match="a kernel is made of a Python function, not of 3"):
         kernel(3)
+    with pytest.raises(TypeError, match="a kernel is made of a Python function, not of 'def f'"):
+        kernel(strict=True)("def f")
