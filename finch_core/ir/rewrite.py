@@ -17,8 +17,8 @@ Affected = Callable[[Any], bool]
 
 
 def rewrite_expr(expr: Expr, rule: ExprRule, affected: Affected | None = None) -> Expr:
-    """``expr`` with ``rule`` applied to every node in postorder; parts that are not ``affected``
-    are passed over."""
+    """``expr`` with ``rule`` applied to every node in postorder, to each once; parts that are not
+    ``affected`` are passed over."""
     if affected is not None and not affected(expr):
         return expr
     children = expr.children
@@ -26,6 +26,8 @@ def rewrite_expr(expr: Expr, rule: ExprRule, affected: Affected | None = None) -
         changed = tuple([rewrite_expr(child, rule, affected) for child in children])
         if any(map(is_not, changed, children)):
             expr = expr.rebuild(changed)
+            if any(expr is part for part in changed):  # a cast that changes nothing is its operand
+                return expr
     return rule(expr)
 
 

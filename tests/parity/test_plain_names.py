@@ -201,9 +201,22 @@ def workspace(y, x, A, n):
             y[i] += x[j] * len(A)
 
 
+def cast_again(y, x, A, n):
+    """Casts that change nothing, of names that are set again."""
+    seen = False
+    for i in range(n):
+        f = x[i]
+        f = A[i, 0] + f
+        g = float(f) / 2
+        g = float(g)
+        seen = not seen
+        seen = bool(seen)
+        y[i] = g + 4 * seen
+
+
 PROGRAMS = (
     rows, reused, branches, carried, counted, fibonacci, own_parameter, index_by_name,
-    bounds_by_name, flags, nearest, sum_in_product, steps, lengths, workspace,
+    bounds_by_name, flags, nearest, sum_in_product, steps, lengths, workspace, cast_again,
 )  # fmt: skip
 
 

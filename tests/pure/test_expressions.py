@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import BOOL, SUPPORTED, concrete, is_weak, same, tuple_dtype, type_of
-from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, cast, lift, zero_of
+from finch_core.ir.expressions import (
+    Call,
+    Cast,
+    Expr,
+    Index,
+    Literal,
+    Var,
+    call,
+    cast,
+    lift,
+    zero_of,
+)
 from finch_core.ir.python_code import evaluate
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.operators import Operator, literal_value, operator
@@ -137,3 +148,14 @@ def test_wide_integers_are_themselves(dtype, number):
     assert literal != Literal(number - 2**64, int)
     assert cast(literal, np.dtype(dtype)).value == np.array(number, np.uint64).astype(dtype)
     assert call(prim.add, literal, 1).value == number + 1
+
+
+def test_a_rule_is_applied_once():
+    """Where a cast changes nothing of its new operand, and is dropped, the operand has had the rule
+    already."""
+    double = np.dtype(np.float64)
+
+    def renamed(expr: Expr) -> Expr:
+        return Var(f"{expr.name}_2", double) if isinstance(expr, Var) else expr
+
+    assert rewrite_expr(Cast(Var("f", np.dtype(int)), double), renamed) == Var("f_2", double)
