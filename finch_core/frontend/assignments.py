@@ -15,7 +15,7 @@ from finch_core.frontend.context import ParseContext
 from finch_core.frontend.exchanges import exchanged_names
 from finch_core.frontend.expressions import ExpressionParser, is_tensor
 from finch_core.frontend.inlining import reduction, substitute
-from finch_core.frontend.names import ARRAYS, SHOWN, Binding, Scope, is_copy, is_maker
+from finch_core.frontend.names import ARRAYS, SHOWN, Binding, Scope, is_copy, is_maker, makes_tensor
 from finch_core.frontend.nodes import walk
 from finch_core.frontend.variables import Variable
 from finch_core.ir import primitives as prim
@@ -173,8 +173,11 @@ class AssignmentParser:
 
     def only_target(self, node: ast.Assign) -> ast.expr:
         if len(node.targets) > 1:
+            is_new = makes_tensor(self.context.source.function, node.value)
             self.context.refuse(
-                node.targets[1], "one assignment has one target", "write one line for each"
+                node.targets[1],
+                f"several targets take one number, not a {'new tensor' if is_new else 'tuple'}",
+                "write one line for each target",
             )
         return node.targets[0]
 

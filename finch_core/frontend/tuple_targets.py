@@ -5,7 +5,7 @@
     a, b = t           ->     values = t; a = values[0]; b = values[1]
     n, m = A.shape     ->     n = A.shape[0]; m = A.shape[1]
     a, b, t = b, a, e  ->     t = e; a, b = b, a      where a and b are tensors
-    a = b = 2 * x[i]   ->     value = 2 * x[i]; a = value; b = value
+    a = b = f(x[i])    ->     value = f(x[i]); a = value; b = value
     a: float = 0       ->     a = 0
 
 As in Python, all values are computed before the first target takes its own: a value that would see
@@ -17,8 +17,10 @@ from __future__ import annotations
 import ast
 from copy import copy
 from types import FunctionType
+from typing import Any
 
 from finch_core.frontend.exchanges import exchanged_names, in_pairs, parted, tensors_of
+from finch_core.frontend.names import makes_tensor
 from finch_core.frontend.nodes import walk
 from finch_core.records import define
 
@@ -34,7 +36,8 @@ def with_single_targets(node: ast.FunctionDef, function: FunctionType) -> ast.Fu
         taken = found | {part.arg for part in walk(node) if isinstance(part, ast.arg)}
         assignments = (part for part in walk(node) if isinstance(part, ast.Assign))
         exchanges = any(exchanged_names(part) or parted(part) for part in assignments)
-        _Apart(taken, tensors_of(function, node) if exchanges else frozenset()).visit(node)
+        tensors = tensors_of(function, node) if exchanges else frozenset()
+        _Apart(function, taken, tensors).visit(node)
     return node
 
 
@@ -49,17 +52,12 @@ def _is_tuple(node: ast.Assign) -> bool:
     return len(node.targets) == 1 and isinstance(node.targets[0], _TUPLES)
 
 
-def _is_number(value: ast.expr) -> bool:
-    """Whether a value is no new tensor: one that may be is refused, as it would have two names."""
-    kinds = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
-    return isinstance(value, kinds)
-
-
 @define
 class _Apart(ast.NodeTransformer):
-    """Takes assignments apart; ``taken`` are names that are in use, ``tensors`` some of those of
-    tensors."""
+    """Takes the assignments of ``function`` apart; ``taken`` are names that are in use, ``tensors``
+    some of those of tensors."""
 
+    function: Any
     taken: set[str]
     tensors: frozenset[str]
 
@@ -69,7 +67,7 @@ class _Apart(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([node.target], node.value), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.stmt]:
-        if len(node.targets) > 1 and _is_number(node.value):
+        if len(node.targets) > 1 and self.is_number(node.value):
             return self.chained(node)
         if not _is_tuple(node) or not _matches(node.targets[0], node.value):
             return node
@@ -88,6 +86,10 @@ class _Apart(ast.NodeTransformer):
                 value = self.kept(f"{_name(target)}_new", value, first, node)
             done.append(_assignment(target, value, node))
         return [*first, *done]
+
+    def is_number(self, value: ast.expr) -> bool:
+        """Whether a value is one number. A new tensor is refused: it would have two names."""
+        return not isinstance(value, _TUPLES) and not makes_tensor(self.function, value)
 
     def chained(self, node: ast.Assign) -> list[ast.stmt]:
         """``a = b = e``."""

@@ -33,6 +33,26 @@ def chains(y, x, B):
     return a, e, f
 
 
+@kernel
+def total(x):
+    t = 0.0
+    for i in _:
+        t += x[i]
+    return t
+
+
+def chained_calls(y, x, B):
+    v = x[1]
+    a = b = float(v)
+    y[0] = y[1] = max(x[2], a)
+    for i in range(len(y)):
+        c = d = abs(x[i] - b) if x[i] > 0 else 2
+        a = b = min(a + c, 9.0)
+        y[i] += d
+    s = t = total(x)
+    return a, b, s + t
+
+
 def annotations(y, x, B):
     t: float = 0
     k: int = 2
@@ -76,7 +96,9 @@ def arrays(y, x, B):
 
 @pytest.mark.parametrize("backend", backend_names())
 @pytest.mark.parametrize("fmt", [Dense(Element(0.0)), SparseList(Element(0.0))], ids=str)
-@pytest.mark.parametrize("program", [shapes, chains, annotations, members, wholes, arrays])
+@pytest.mark.parametrize(
+    "program", [shapes, chains, chained_calls, annotations, members, wholes, arrays]
+)
 def test_forms(backend, fmt, program):
     x, B = np.array([0.0, 1.0, 3.0, 0.5]), np.arange(12.0).reshape(4, 3)
     y, wanted = np.zeros(4), np.zeros(4)
