@@ -34,6 +34,8 @@ def _only_false(instance: object, attribute: object, fill: Any) -> None:
 class Pattern(Format):
     """A leaf without values: True at each stored position, False elsewhere.
 
+    It stands below a level that leaves out what is not stored; alone, it makes no tensor.
+
     Raises ``FormatError`` for another fill value than False.
     """
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.errors import PluginError
+from finch_core.errors import FormatError, PluginError
 from finch_core.interface.abi import words
 from finch_core.interface.level import Format
 from finch_core.interface.plugin_calls import described
 from finch_core.interface.storage import Field
+from finch_core.ir.dtypes import as_number
 from finch_core.ir.program import Local, Program
 from finch_core.records import frozen
 
@@ -68,8 +69,18 @@ class Layout:
 
 @lru_cache(maxsize=4096)
 def layout(format: Format) -> Layout:
-    """The layout of a format's record."""
+    """The layout of a format's record.
+
+    Raises ``FormatError`` for a leaf alone that cannot hold its fill: a tensor without dimensions
+    has one element, which is stored.
+    """
     levels = format.levels()
+    if format.is_leaf and not format.holds_fill:
+        raise FormatError(
+            f"a tensor without dimensions stores its element, which {format.name} alone cannot: "
+            f"it does not hold the fill value {as_number(format.fill_value)}",
+            hint="Scalar(False), or Element(False) as the format",
+        )
     offset = ndim = sum(1 for level in levels if not level.is_leaf)
     fields = [(k, field) for k, level in enumerate(levels) for field in level.fields]
     scalars: list[Part] = []
