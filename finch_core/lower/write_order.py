@@ -11,8 +11,8 @@
 
 A level of order *once* requires that each fiber is visited once, in order: between the
 declaration and the loop of its index, the loops are those of the access's own indices, in
-order, and no others. Each fiber is written by one loop, or by several in sequence if the level
-can resume.
+order, and no others but loops of at most one turn, such as those in which single elements are
+looked up. Each fiber is written by one loop, or by several in sequence if the level can resume.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from finch_core.lower.pass_state import Unit
 from finch_core.lower.strides import is_positive
 from finch_core.records import frozen
 from finch_core.symbolic.affine import linear
-from finch_core.symbolic.prover import is_unit
+from finch_core.symbolic.prover import Prover, is_unit
 
 
 @frozen
@@ -104,16 +104,31 @@ def _sequential_depth(tensor: BoundTensor) -> int:
     return max((k + 1 for k, level in enumerate(levels) if level.order is Order.ONCE), default=0)
 
 
+def _leading(write: _Write, depth: int) -> tuple[Loop | While, ...]:
+    """The first ``depth`` loops around a write that may repeat it: those of its own indices, and
+    others that may have several turns."""
+    own, loops = write.update.target.indices, write.loops
+    if tuple(map(_index, loops[:depth])) != own[:depth]:
+        loops = tuple(loop for loop in loops if _index(loop) in own or not _has_one_turn(loop))
+    return loops[:depth]
+
+
+def _has_one_turn(loop: Loop | While) -> bool:
+    """Whether a loop is known to have at most one turn."""
+    extent = _extent(loop)
+    return extent is not None and Prover().le(extent.stop, extent.start + 1)
+
+
 def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
     depth = _sequential_depth(tensor)
-    wanted = tuple(index for index in write.update.target.indices[:depth])
-    loops = tuple(map(_index, write.loops[:depth]))
+    wanted = write.update.target.indices[:depth]
+    leading = _leading(write, depth)
     span = write.update.target.span or write.update.span
-    if wanted != loops:
+    if wanted != tuple(map(_index, leading)):
         order = _step_hint(tensor, wanted, write.loops, unit)
         order = order or _in_order(_written_as(wanted, write.loops, unit))
         _refuse(tensor, depth, span, order, unit)
-    down = [loop.index for loop in write.loops[:depth] if _goes_down(loop)]  # type: ignore[union-attr]
+    down = [loop.index for loop in leading if _goes_down(loop)]  # type: ignore[union-attr]
     if down:
         order = f"loop over {unit.name_of(down[0])} upwards, by a constant step"
         _refuse(tensor, depth, span, order, unit)
@@ -190,7 +205,7 @@ def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None
         return
     nests: dict[tuple[int, ...], _Write] = {}
     for write in writes:
-        nests.setdefault(tuple(id(loop) for loop in write.loops[:depth]), write)
+        nests.setdefault(tuple(id(loop) for loop in _leading(write, depth)), write)
     if len(nests) < 2:
         return
     levels = [lvl for lvl in tensor.level.levels() if lvl.format.order is Order.ONCE]
@@ -207,7 +222,7 @@ def _comes_before(late: _Write, before: _Write, depth: int) -> bool:
     """Whether the write ``late`` is known to begin before the earlier write has ended."""
     if not all(isinstance(write.update.target.tensor, Fiber) for write in (late, before)):
         return False  # a wrapper may shift it
-    for one, other in zip(late.loops[:depth], before.loops[:depth], strict=True):
+    for one, other in zip(_leading(late, depth), _leading(before, depth), strict=True):
         first, second = _extent(one), _extent(other)
         if one is other:
             continue
