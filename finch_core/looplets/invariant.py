@@ -1,6 +1,15 @@
 """Invariant loops: reductions of a loop-invariant value become products, powers, or one update.
 
 Paper, "Runs": ``for i = 1:n; s += x end`` is ``s += n * x``.
+
+A variable that each turn sets before it reads it is private to the turn, and has the same values in
+each:
+
+    for i in range(n):                  t = x
+        t = x                           if t > 1:
+        if t > 1:                ->         t = 1.0
+            t = 1.0                     s += t * n
+        s += t
 """
 
 from __future__ import annotations
@@ -12,12 +21,13 @@ import numpy as np
 
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast, lift
-from finch_core.ir.program import Declare, Freeze, Leave, Stmt, Swap, Thaw, Update, While, leaves
+from finch_core.ir.program import Declare, Freeze, Stmt, Swap, Thaw, Update, While, leaves
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot, mentions, slots_in
 from finch_core.records import evolve, frozen
+from finch_core.symbolic.private_variables import private_variables
 from finch_core.symbolic.updates import is_closed
 
 if TYPE_CHECKING:
@@ -64,9 +74,11 @@ def repetition(ctx: Context, region: Region, count: Expr) -> Stmt | None:
 def is_unordered(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:
     """Whether the repetitions of each update may be executed at once.
 
-    Not if the statement reads what it updates, or updates a tensor in more than one way; except in
-    the slots ``accepting``, where each repetition has an element of its own.
+    Not if the statement reads what it updates, or updates a tensor in more than one way; except
+    variables that are private to it, and in the slots ``accepting``, where each repetition has an
+    element of its own.
     """
+    private = private_variables(stmt)
     ways: dict[BoundTensor, Operator | None] = {}
     read: set[Any] = set()
     for part in stmt.walk():
@@ -76,7 +88,7 @@ def is_unordered(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:
         if isinstance(part, Update):
             root, exprs = part.target.tensor.root, (*part.target.indices, part.value)
             op = None if _is_slot(part.target, accepting) else part.op
-            if root is not None and ways.setdefault(root, op) != op:
+            if root is not None and root not in private and ways.setdefault(root, op) != op:
                 return False
         read.update(source for expr in exprs for source in _sources(expr, accepting))
     return not any(read.intersection((tensor, *tensor.parts)) for tensor in ways)
@@ -115,18 +127,27 @@ _CHANGES = (Update, Declare, Freeze, Thaw, Swap, While)
 
 
 def repeated(stmt: Stmt, count: Expr, accepting: frozenset[int], *, strict: bool) -> Stmt | None:
-    """A statement equivalent to ``count > 0`` repetitions of ``stmt``, or None."""
-    if isinstance(stmt, Update):
-        return _repeated_update(stmt, count, accepting, strict)
-    if isinstance(stmt, (Declare, Freeze, Thaw, Swap, While, Leave)):
+    """A statement equivalent to ``count > 0`` repetitions of ``stmt``, or None. What it does with
+    variables that are private to it is done once."""
+    if leaves(stmt):
         return None
-    bodies = []
-    for body in stmt.bodies:
-        again = repeated(body, count, accepting, strict=strict)
-        if again is None:
+
+    def again(part: Stmt) -> Stmt | None:
+        if isinstance(part, Update):
+            if part.target.tensor.root in private:
+                return part
+            return _repeated_update(part, count, accepting, strict)
+        if isinstance(part, (Declare, Freeze, Thaw)):
+            return part if part.tensor in private else None
+        if isinstance(part, Swap):
             return None
-        bodies.append(again)
-    return stmt.rebuild(stmt.exprs, tuple(bodies))
+        bodies = [again(body) for body in part.bodies]
+        if None in bodies:
+            return None
+        return part.rebuild(part.exprs, tuple(bodies))  # type: ignore[arg-type]
+
+    private = private_variables(stmt)
+    return again(stmt)
 
 
 @frozen
