@@ -19,7 +19,7 @@ The range of an index is given by the first of these that applies:
    that are not declared. They must agree after clipping. Indices and dimensions that must be equal
    form a class with one end; each index has its own start.
 2. the ranges that the program states for other indices of the class: a declared tensor is as large
-   as the range written to it.
+   as the range written to it, whatever the conditions around the write.
 3. accesses at other sums, ``x[2 * i + k]``, if 1 or 2 gives the ranges of all other terms: the
    index takes all values for which these accesses stay within their dimensions.
 4. the present size of a declared tensor. Size 0 is refused if no other index implies the size: the
@@ -302,8 +302,8 @@ class _Dimensionalizer:
         written: bool,
         conds: tuple[Call, ...],
     ) -> None:
-        """A stated range: it gives the dimension of a declared tensor that it writes, and must
-        lie within any other where ``conds`` hold."""
+        """A stated range: it gives the end of the dimension of a declared tensor that it writes,
+        and must lie within any other where ``conds`` hold."""
         stated = self.explicit[index]
         range_ = Range(index, stated, extent, what, span)
         base = dim.dim if isinstance(dim, Shifted) else dim
@@ -311,11 +311,13 @@ class _Dimensionalizer:
         known: Callable[[Expr], bool] = self.is_known
         if not is_settled(stated):  # the check is at run time
             begun = self.loops[index]
-            counted = () if gives else tuple(begun.at_start(cond, known) for cond in conds)
+            counted = tuple(begun.at_start(cond, known) for cond in conds)
             self.within(index, extent, narrowed(ANY, index, counted, known))
             known = begun.or_known(known)
-        if not gives:
-            part = narrowed(stated, index, conds, known)
+        part = narrowed(stated, index, conds, known)
+        if gives:  # it ends where the range does, whatever the conditions
+            part = evolve(part, stop=stated.stop)
+        if part != stated or not gives:
             parts = self.parts.setdefault(index, {})
             parts.setdefault(extent, []).append(part)
             if part != stated:

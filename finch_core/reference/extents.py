@@ -300,7 +300,8 @@ class Extents:
         return (start, last + 1) if step[0] > 0 else (last, start + 1)  # type: ignore[operator]
 
     def check_write(self, place: _IndexUse) -> None:
-        """Refuse a write over a range that goes beyond its dimension."""
+        """Refuse a write over a range that ends beyond its dimension. Below it, a condition may
+        keep the index inside: each access is checked where it is made."""
         declared = place.written and place.declare is not None
         found = self.shifted(place) if declared else None
         if found is None:
@@ -308,7 +309,7 @@ class Extents:
         range_, size = self.range_of(found[0], self.loops), self.size(place)
         if range_ is None or size is None or range_[0] >= range_[1]:
             return
-        if range_[0] + found[1] < 0 or range_[1] + found[1] > size:
+        if range_[1] + found[1] > size:
             name = found[0].index.name
             raise DimensionMismatch(
                 f"{name!r} leaves {place.access.tensor}", span=place.access.span
