@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
-from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory, PerformanceWarning
 
 CALLS = {
     "ptp": (
@@ -111,6 +111,42 @@ def test_what_is_assigned_by_functions_of_numpy():
     np.copyto(A, -A, where=A > 2)
     np.copyto(a, -a, where=a > 2)
     same(A, a)
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes", "bands", "dense"])
+def test_diagonals_are_filled_with_the_fill(kind):
+    a = data((4, 6), seed=1)
+    A = tensor(np.tril(a) if kind == "bands" else a, MATRICES[kind])
+    wanted = A.to_numpy().copy()
+    np.fill_diagonal(A, 0)
+    np.fill_diagonal(wanted, 0)
+    same(A, wanted)
+
+
+def test_long_diagonals():
+    n = 10**9
+    A = fa.from_coo(([5, 8, n // 2], [7, 8, 3]), [1.0, 2.0, 3.0], (n, n))
+    np.fill_diagonal(A, 0)
+    assert (A.nstored, A[8, 8], A[5, 7]) == (2, 0, 1)
+    T = fa.from_coo(([5, 8], [7, 8], [1, 8]), [1.0, 2.0], (n, n, n))
+    np.fill_diagonal(T, 0)
+    assert T.nstored == 1
+    with pytest.raises(DimensionMismatch, match=r"unequal sizes \(2, 2, 3\)"):
+        np.fill_diagonal(fa.zeros((2, 2, 3)), 1)
+
+
+def test_many_values_fill_a_diagonal_with_a_warning(monkeypatch):
+    A = fa.from_coo(([5], [7]), [1.0], (10**9, 10**9))
+    monkeypatch.setattr(np, "arange", no_memory)
+    with (
+        pytest.raises(OutOfMemory, match="no memory for a diagonal of shape"),
+        pytest.warns(PerformanceWarning, match="fill_diagonal stores 1000000000 more elements"),
+    ):
+        np.fill_diagonal(A, 1)
+
+
+def no_memory(*_):
+    raise MemoryError
 
 
 @pytest.mark.parametrize("kind", ["rows", "hashes", "dense"])
