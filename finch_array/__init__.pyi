@@ -154,13 +154,14 @@ def any(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tens
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """The index, an int64, of the first greatest element along ``axis`` (None: in the flattened
-    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
-    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
+    array); of the first NaN if there is one. Along an axis, of few stored elements, the result is
+    sparse: its fill is 0. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
+    ``DimensionMismatch`` for more elements, or fibers, than an index tells apart, ``ValueError``
+    where there are no elements, and ``TypeError`` for complex numbers."""
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """The index, an int64, of the first least element along ``axis`` (None: in the flattened
-    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
-    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
+    array); of the first NaN if there is one. Results and errors are those of ``argmax``."""
 
 def argsort(x: Any, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """The indices that sort ``x`` along ``axis``: int64, of the shape of ``x``, every one, so that

@@ -21,6 +21,7 @@ from finch_array.linalg import diagonal as last_diagonal
 from finch_array.manipulation import atleast_nd, moveaxis, permute_dims
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, in_numpy, is_dense
+from finch_array.ready import warn_dense
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
@@ -245,19 +246,38 @@ def _to_partition(x: Any, kth: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def unique(x: Any, return_index: bool = False, return_inverse: bool = False,
-           return_counts: bool = False, axis: Any = None, **options: Any) -> Any:  # fmt: skip
-    """The distinct elements, sorted, NaN once, as NumPy arrays."""
+           return_counts: bool = False, axis: Any = None, *, equal_nan: bool = True,
+           sorted: bool = True) -> Any:  # fmt: skip
+    """The distinct elements, sorted, NaN once unless ``equal_nan=False``, as NumPy arrays. The
+    inverse has an index for each element, and with ``axis`` rows are compared: both are dense, and
+    give a ``PerformanceWarning`` where they are large. Raises ``DimensionMismatch`` for more
+    elements than an index tells apart, and ``OutOfMemory``."""
     array, plainly = array_of(x), cast(Any, np.unique)
-    if axis is not None or return_index or return_inverse:
-        asked = return_index, return_inverse, return_counts, axis
-        return plainly(array.to_numpy(), *asked, **options)
+    asked = return_index, return_inverse, return_counts
+    if axis is not None:
+        _warn_dense(array, array.dtype, "without axis= it takes memory for what is stored")
+        return plainly(array.to_numpy(), *asked, axis, equal_nan=equal_nan)
+    if return_index or return_inverse:
+        if is_dense(array):
+            return plainly(array.to_numpy(), *asked, equal_nan=equal_nan)
+        if return_inverse:
+            _warn_dense(array, np.intp, "the inverse of fa.unique_all is sparse")
+        found, index, inverse, counts = searching.unique_parts(array, equal_nan)
+        parts = [found, index if return_index else None, inverse if return_inverse else None,
+                 counts if return_counts else None]  # fmt: skip
+        return tuple([part.to_numpy() for part in parts if part is not None])
     found, counts = (part.to_numpy() for part in searching.unique_counts(array))
-    nan = np.isnan(found) if found.dtype.kind in "fc" and options.get("equal_nan", True) else found
+    nan = np.isnan(found) if found.dtype.kind in "fc" and equal_nan else found
     if nan is not found and nan.any():  # they are last
         first = int(nan.argmax())
         counts = np.append(counts[:first], counts[first:].sum())
         found = found[: first + 1]
     return (found, counts) if return_counts else found
+
+
+def _warn_dense(array: Any, dtype: Any, hint: str) -> None:
+    if not is_dense(array):
+        warn_dense("unique", array.shape, dtype, [array], hint)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

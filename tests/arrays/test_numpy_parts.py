@@ -334,3 +334,35 @@ def test_limits_that_the_dtype_cannot_hold(limits, dtype):
     else:
         same(np.clip(A, *limits), wanted)
         same(fa.compute(fa.clip(fa.lazy(A), *limits)), wanted)
+
+
+UNIQUE = [(i, v, c) for i in (False, True) for v in (False, True) for c in (False, True)]
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes", "runs", "dense"])
+@pytest.mark.parametrize("fill", [0.0, 2.5, np.nan])
+def test_unique_is_that_of_numpy(kind, fill):
+    a = data((5, 4), fill=fill, seed=4)
+    a[1, 2] = a[3, 3] = np.nan
+    A = tensor(a, MATRICES[kind], fill)
+    for axis in (None, 0, 1):
+        for asked in UNIQUE:
+            wanted, found = np.unique(a, *asked, axis), np.unique(A, *asked, axis)
+            for x, y in zip(*(z if any(asked) else (z,) for z in (wanted, found)), strict=True):
+                assert (type(y), y.dtype, y.shape) == (np.ndarray, x.dtype, x.shape)
+                np.testing.assert_array_equal(y, x)
+
+
+def test_unique_is_not_dense_in_silence():
+    A = fa.from_coo(([5, 10**6], [7, 3]), [1.0, 2.0], (2 * 10**6, 3 * 10**6))
+    values, index, counts = np.unique(A, return_index=True, return_counts=True)
+    assert values.tolist() == [0, 1, 2]
+    assert index.tolist() == [0, 15000007, 3000000000003]
+    assert counts.tolist() == [6 * 10**12 - 2, 1, 1]
+    B = fa.from_coo(([5], [7]), [np.inf], (5000, 5000))
+    dense = r"the result of unique is dense: \(5000, 5000\), 191 MiB, from at most 1 stored values"
+    for options in ({"return_inverse": True}, {"axis": 0}):
+        with pytest.warns(PerformanceWarning, match=dense):
+            np.unique(B, **options)
+    with pytest.warns(PerformanceWarning, match=dense):
+        fa.unique_all(fa.log(B * 0 - 1))
