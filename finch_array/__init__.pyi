@@ -741,17 +741,20 @@ def logical_xor(x1: Any, x2: Any, /) -> Tensor:
 
 @overload
 def matmul(x1: Lazy, x2: Any, /) -> Lazy:
-    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too. Half
+    floats are summed in single precision, and rounded once.
     Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
 
 @overload
 def matmul(x1: Any, x2: Lazy, /) -> Lazy:
-    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too. Half
+    floats are summed in single precision, and rounded once.
     Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
 
 @overload
 def matmul(x1: Any, x2: Any, /) -> Tensor:
-    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too. Half
+    floats are summed in single precision, and rounded once.
     Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
 
 @overload
@@ -1083,14 +1086,14 @@ def subtract(x1: Any, x2: Any, /) -> Tensor:
 @overload
 def sum(x: Lazy, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Lazy:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
-    ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
-    lacks."""
+    ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
+    rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 @overload
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Tensor:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
-    ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
-    lacks."""
+    ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
+    rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
     """The subarrays of ``x`` at ``indices`` along ``axis``."""

@@ -88,7 +88,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 1:
         return red.sum(size, **options)
     if ord == 2:
-        return red.root(red.sum_of_squares(size, **options))
+        found = red.root(red.sum_of_squares(size, **options))
+        return found if found.dtype == size.dtype else fn.cast(found, size.dtype)
     power = fn.FUNCTIONS["pow"]
     return array_operand(power(red.sum(power(size, float(ord)), **options), 1.0 / ord))
 
