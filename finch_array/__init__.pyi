@@ -870,14 +870,20 @@ def nextafter(x1: Any, x2: Any, /) -> Tensor:
     """The next float after ``x1`` in the direction of ``x2``."""
 
 @overload
-def norm(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, ord: Any = 2) -> Lazy:
-    """The norm ``ord``, a number or an infinity, of vectors along ``axis``, or of all elements: a
-    real float, float64 of integers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
+def norm(x: Lazy, /, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
+    """The norm of NumPy and SciPy: ``ord`` of vectors along one axis, of matrices along two axes,
+    or of an array of two dimensions; without ``ord`` the root of the sum of squares, of all
+    elements or along ``axis``. A real float, float64 of integers. Raises ``OutOfBounds`` for an
+    axis that ``x`` lacks, ``ValueError`` for an ``ord`` that vectors, or matrices, do not have, and
+    ``FormatError`` for the singular values of a sparse matrix (``ord`` of 2, -2 and "nuc")."""
 
 @overload
-def norm(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, ord: Any = 2) -> Tensor:
-    """The norm ``ord``, a number or an infinity, of vectors along ``axis``, or of all elements: a
-    real float, float64 of integers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
+def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
+    """The norm of NumPy and SciPy: ``ord`` of vectors along one axis, of matrices along two axes,
+    or of an array of two dimensions; without ``ord`` the root of the sum of squares, of all
+    elements or along ``axis``. A real float, float64 of integers. Raises ``OutOfBounds`` for an
+    axis that ``x`` lacks, ``ValueError`` for an ``ord`` that vectors, or matrices, do not have, and
+    ``FormatError`` for the singular values of a sparse matrix (``ord`` of 2, -2 and "nuc")."""
 
 @overload
 def not_equal(x1: Lazy, x2: Any, /) -> Lazy:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
+from finch_array.plan.lazies import Lazy
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory, PerformanceWarning
 
 CALLS = {
@@ -366,3 +367,46 @@ def test_unique_is_not_dense_in_silence():
             np.unique(B, **options)
     with pytest.warns(PerformanceWarning, match=dense):
         fa.unique_all(fa.log(B * 0 - 1))
+
+
+ORDERS = (None, 1, -1, 2, -2, 3, 0, np.inf, -np.inf, "fro", "nuc", "x")
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+@pytest.mark.parametrize("axis", [None, 1, (0, 1), (1, 0), (-1,), (0, 0)])
+def test_norms_are_those_of_numpy(kind, axis):
+    a = data((4, 5), seed=2)
+    A = tensor(a, MATRICES[kind])
+    for order in ORDERS:
+        for keepdims in (False, True):
+            try:
+                wanted = np.linalg.norm(a, order, axis, keepdims)
+            except ValueError:
+                with pytest.raises(ValueError, match="norm|distinct"):
+                    fa.norm(A, order, axis, keepdims)
+                continue
+            of_matrices = order in (2, -2, "nuc") and axis not in (1, (-1,))
+            if kind == "rows" and of_matrices:
+                with pytest.raises(FormatError, match="norm is of dense arrays"):
+                    fa.norm(A, order, axis, keepdims)
+                continue
+            for norm in (fa.norm, np.linalg.norm):
+                same(norm(A, order, axis, keepdims), wanted)
+
+
+def test_the_norm_of_a_lazy_array_is_lazy():
+    a = data((4, 5), seed=2)
+    found = fa.norm(fa.lazy(tensor(a, MATRICES["rows"])), 1)
+    assert isinstance(found, Lazy)
+    same(fa.compute(found), np.linalg.norm(a, 1))
+
+
+def test_orders_of_norms_that_there_are_not():
+    x = fa.ones(3)
+    with pytest.raises(ValueError, match=r"the norm 'fro' is of matrices, not along 1 axes: give"):
+        fa.norm(x, "fro")
+    with pytest.raises(ValueError, match="of matrices it is 'fro', 1"):
+        fa.norm(fa.ones((3, 3)), 3)
+    with pytest.raises(ValueError, match="the norm of vectors has a number as ord, not 'fro'"):
+        fa.linalg.vector_norm(x, ord="fro")
