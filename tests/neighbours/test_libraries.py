@@ -197,8 +197,9 @@ def test_arrays_of_xarray_stay_tensors(name: str) -> None:
 
 def test_estimators_of_scikit_learn_take_views() -> None:
     A = fa.random((200, 20), 0.2, format=CSR, rng=0)
-    view = A.to_scipy()
+    view = A.to_scipy(index_dtype=np.int32)
     assert np.shares_memory(view.data, A.buffers["2_val"])
+    assert models.LogisticRegression(solver="liblinear").fit(view, A[:, 0].to_numpy() > 0)
     target = A.to_numpy() @ np.arange(20.0)
     fitted = models.Ridge(alpha=1e-6, fit_intercept=False, solver="lsqr", tol=1e-12).fit(
         view, target
