@@ -133,24 +133,28 @@ def add(x1: Any, x2: Any, /) -> Tensor:
     """``x1 + x2``; of bools, whether one of them holds."""
 
 @overload
-def all(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
-    """Whether all elements along ``axis`` are true (not 0): builtins.bools. Raises ``OutOfBounds`` for an
-    axis that ``x`` lacks."""
+def all(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Lazy:
+    """Whether all elements along ``axis`` are true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 @overload
-def all(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
-    """Whether all elements along ``axis`` are true (not 0): builtins.bools. Raises ``OutOfBounds`` for an
-    axis that ``x`` lacks."""
+def all(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Tensor:
+    """Whether all elements along ``axis`` are true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 @overload
-def any(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
-    """Whether any element along ``axis`` is true (not 0): builtins.bools. Raises ``OutOfBounds`` for an axis
-    that ``x`` lacks."""
+def any(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Lazy:
+    """Whether any element along ``axis`` is true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 @overload
-def any(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
-    """Whether any element along ``axis`` is true (not 0): builtins.bools. Raises ``OutOfBounds`` for an axis
-    that ``x`` lacks."""
+def any(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Tensor:
+    """Whether any element along ``axis`` is true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """The index, an int64, of the first greatest element along ``axis`` (None: in the flattened
@@ -394,7 +398,8 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
-    away. ``prepend`` and ``append`` are arrays, or numbers, that are joined to ``x`` before. Raises
+    away; ``x`` itself for ``n`` of 0. ``prepend`` and ``append`` are arrays, or numbers, that are
+    joined to ``x`` before. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a negative ``n``."""
 
 @overload

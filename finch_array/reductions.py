@@ -151,16 +151,25 @@ def _extreme(name: str, op: Operator, x: Any, axis: Any, keepdims: bool) -> Any:
     return reduce(name, op, array, axis, keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Whether any element along ``axis`` is true (not 0): bools. Raises ``OutOfBounds`` for an axis
-    that ``x`` lacks."""
+def any(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = None) -> Any:
+    """Whether any element along ``axis`` is true (not 0): bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
+    _without_out("any", out)
     return _truths("any", prim.or_, np.any, x, axis, keepdims)
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Whether all elements along ``axis`` are true (not 0): bools. Raises ``OutOfBounds`` for an
-    axis that ``x`` lacks."""
+def all(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = None) -> Any:
+    """Whether all elements along ``axis`` are true (not 0): bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
+    _without_out("all", out)
     return _truths("all", prim.and_, np.all, x, axis, keepdims)
+
+
+def _without_out(name: str, out: Any) -> None:
+    if out is not None:
+        raise TypeError(f"{name}() gives a new array: np.{name}(A, out=out) assigns it to one")
 
 
 def _truths(

@@ -181,6 +181,7 @@ OF_XARRAY = {
     "quantiles": lambda x: x.quantile([0.2, 0.5], "b"),
     "quantile": lambda x: x.quantile(0.9, "a", skipna=False),
     "round": lambda x: x.round(1), "var": lambda x: x.var("a"), "prod": lambda x: x.prod("a"),
+    "any of numpy": lambda x: np.any(x, axis=0), "all of numpy": lambda x: np.all(x, axis=1),
 }  # fmt: skip
 
 
