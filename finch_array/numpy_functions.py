@@ -18,7 +18,7 @@ from finch_array.indexing import take_along_axis
 from finch_array.joining import framed, moves_in_pieces
 from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, moveaxis, permute_dims
+from finch_array.manipulation import atleast_nd, broadcast_to, moveaxis, permute_dims
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, in_numpy, is_dense
 from finch_array.ready import warn_dense
@@ -76,8 +76,13 @@ def _sized(value: float) -> Callable[..., Any]:
 
 def diag(x: Any, k: int = 0) -> Any:
     """A diagonal of a matrix, or the matrix with a vector on diagonal ``k``, which stores what the
-    vector stores."""
+    vector stores. Raises ``DimensionMismatch`` for other numbers of dimensions."""
     array = array_of(x)
+    if array.ndim not in (1, 2):
+        raise DimensionMismatch(
+            f"diag of an array of {array.ndim} dimensions: it is of vectors and matrices",
+            hint="np.diagonal takes diagonals of stacks of matrices",
+        )
     if array.ndim != 1:
         return last_diagonal(array, offset=k)
     (n,), (place,), values = coordinates(array)
@@ -87,6 +92,18 @@ def diag(x: Any, k: int = 0) -> Any:
     size = n + abs(k)
     found = [place + max(-k, 0), place + max(k, 0)]
     return sorted_tensor((size, size), found, values, fill, of=(array,))
+
+
+def _triangle(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.tril`` or ``np.triu``: of a vector, the triangle of the matrix with rows like it."""
+
+    def part(m: Any, k: int = 0) -> Any:
+        array = array_of(m)
+        if array.ndim == 1:
+            array = broadcast_to(array, (array.size, array.size))
+        return own(array, k=k)
+
+    return part
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
@@ -290,7 +307,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.take_along_axis: along_axis, np.nan_to_num: nan_to_num, np.histogram: histogram,
     np.partition: partition,
     np.argpartition: argpartition, np.unique: unique, np.pad: pad,
-    np.tril: lambda x, k=0: tril(x, k=k), np.triu: lambda x, k=0: triu(x, k=k),
+    np.tril: _triangle(tril), np.triu: _triangle(triu),
 }  # fmt: skip
 """The function of this package for each of NumPy's."""
 

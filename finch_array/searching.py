@@ -388,12 +388,15 @@ def _among(values: Any, wanted: Any) -> Any:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
-    away. ``prepend`` and ``append`` are arrays, or numbers, that are joined to ``x`` before. Raises
+    away; ``x`` itself for ``n`` of 0. ``prepend`` and ``append`` are arrays, or numbers, that are
+    joined to ``x`` before. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a negative ``n``."""
     if n < 0:
         raise ValueError(f"differences are taken 0 times or more, not {n}")
     array = array_of(x)
     place = axis_of(axis, array.ndim)
+    if n == 0:
+        return array
     across = tuple(1 if k == place else size for k, size in enumerate(array.shape))
 
     def end(part: Any) -> list[Any]:

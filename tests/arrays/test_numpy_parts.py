@@ -25,6 +25,7 @@ CALLS = {
         lambda x: np.pad(x.T, ((0, 1), (3, 0)), constant_values=-1.0), lambda x: np.pad(x[0, 0], 0),
     ),
     "differences": (
+        lambda x: np.diff(x, n=0, prepend=0), lambda x: np.tril(x[0]), lambda x: np.triu(x[0], 1),
         lambda x: np.diff(x, prepend=0), lambda x: np.diff(x, axis=0, append=2.5),
         lambda x: np.diff(x, 2, 1, 1, x[:, :2]), lambda x: np.diff(x[0], prepend=x[1, :1]),
     ),
