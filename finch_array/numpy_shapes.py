@@ -26,7 +26,7 @@ from finch_array.manipulation import (
     reshape,
 )
 from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
-from finch_array.ready import memory_for, warn_many
+from finch_array.ready import memory_for, warn_dense, warn_many
 from finch_array.run import coordinates
 from finch_array.searching import nonzero
 from finch_array.wide_numbers import check_range
@@ -139,7 +139,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         whole = joined([Segment.whole(array, axis), part], axis, array.dtype, array.fill_value)
     else:
         wanted = (*array.shape[:axis], len(at), *array.shape[axis + 1 :])
-        whole = concat([array, broadcast_to(new, wanted)], axis=axis)
+        if is_dense(new) and not is_dense(array):
+            warn_dense("insert", wanted, array.dtype, [array, new], "one number takes less")
+        with memory_for(wanted, "one number takes less", "an inserted part"):
+            whole = concat([array, broadcast_to(new, wanted)], axis=axis)
     order = np.empty(n + len(at), np.intp)
     kept = np.ones(len(order), bool)
     kept[at], order[at] = False, n + np.arange(len(at))

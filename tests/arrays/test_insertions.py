@@ -108,3 +108,10 @@ def test_a_number_between_runs_is_a_run():
     found = np.insert(runs, 1, 7, axis=0)
     assert found.format == runs.format
     np.testing.assert_array_equal(found.to_numpy(), np.insert(runs.to_numpy(), 1, 7, axis=0))
+
+
+def test_a_row_is_repeated_between_runs_with_a_warning():
+    runs = tensor(np.zeros((2, 5000)), ("RunList", "RunList"))
+    with pytest.warns(PerformanceWarning, match=r"insert is dense: \(5000, 5000\), 191 MiB"):
+        found = np.insert(runs, np.ones(5000, int), np.arange(5000.0), axis=0)
+    assert found[1, 7] == 7
