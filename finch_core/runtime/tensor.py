@@ -204,7 +204,7 @@ class Tensor(ArrayMethods, TensorStorage):
         found = hub().conversion("scipy").give(self)
         if index_dtype is None:
             return found
-        from finch_core.runtime.scipy_arrays import with_index_dtype
+        from finch_core.runtime.scipy_indices import with_index_dtype
 
         return with_index_dtype(found, index_dtype)
 
