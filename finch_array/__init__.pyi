@@ -133,34 +133,39 @@ def add(x1: Any, x2: Any, /) -> Tensor:
     """``x1 + x2``; of bools, whether one of them holds."""
 
 @overload
-def all(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
-    """Whether all elements along ``axis`` are true (not 0): builtins.bools. Raises ``OutOfBounds`` for an
-    axis that ``x`` lacks."""
+def all(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Lazy:
+    """Whether all elements along ``axis`` are true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 @overload
-def all(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
-    """Whether all elements along ``axis`` are true (not 0): builtins.bools. Raises ``OutOfBounds`` for an
-    axis that ``x`` lacks."""
+def all(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Tensor:
+    """Whether all elements along ``axis`` are true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 @overload
-def any(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
-    """Whether any element along ``axis`` is true (not 0): builtins.bools. Raises ``OutOfBounds`` for an axis
-    that ``x`` lacks."""
+def any(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Lazy:
+    """Whether any element along ``axis`` is true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 @overload
-def any(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
-    """Whether any element along ``axis`` is true (not 0): builtins.bools. Raises ``OutOfBounds`` for an axis
-    that ``x`` lacks."""
+def any(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Tensor:
+    """Whether any element along ``axis`` is true (not 0): builtins.bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """The index, an int64, of the first greatest element along ``axis`` (None: in the flattened
-    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
-    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
+    array); of the first NaN if there is one. Along an axis, of few stored elements, the result is
+    sparse: its fill is 0. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
+    ``DimensionMismatch`` for more elements, or fibers, than an index tells apart, ``ValueError``
+    where there are no elements, and ``TypeError`` for complex numbers."""
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
     """The index, an int64, of the first least element along ``axis`` (None: in the flattened
-    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
-    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
+    array); of the first NaN if there is one. Results and errors are those of ``argmax``."""
 
 def argsort(x: Any, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """The indices that sort ``x`` along ``axis``: int64, of the shape of ``x``, every one, so that
@@ -393,7 +398,8 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
-    away. ``prepend`` and ``append`` are arrays, or numbers, that are joined to ``x`` before. Raises
+    away; ``x`` itself for ``n`` of 0. ``prepend`` and ``append`` are arrays, or numbers, that are
+    joined to ``x`` before. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a negative ``n``."""
 
 @overload
@@ -740,17 +746,20 @@ def logical_xor(x1: Any, x2: Any, /) -> Tensor:
 
 @overload
 def matmul(x1: Lazy, x2: Any, /) -> Lazy:
-    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too. Half
+    floats are summed in single precision, and rounded once.
     Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
 
 @overload
 def matmul(x1: Any, x2: Lazy, /) -> Lazy:
-    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too. Half
+    floats are summed in single precision, and rounded once.
     Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
 
 @overload
 def matmul(x1: Any, x2: Any, /) -> Tensor:
-    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too. Half
+    floats are summed in single precision, and rounded once.
     Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
 
 @overload
@@ -866,14 +875,20 @@ def nextafter(x1: Any, x2: Any, /) -> Tensor:
     """The next float after ``x1`` in the direction of ``x2``."""
 
 @overload
-def norm(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, ord: Any = 2) -> Lazy:
-    """The norm ``ord``, a number or an infinity, of vectors along ``axis``, or of all elements: a
-    real float, float64 of integers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
+def norm(x: Lazy, /, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
+    """The norm of NumPy and SciPy: ``ord`` of vectors along one axis, of matrices along two axes,
+    or of an array of two dimensions; without ``ord`` the root of the sum of squares, of all
+    elements or along ``axis``. A real float, float64 of integers. Raises ``OutOfBounds`` for an
+    axis that ``x`` lacks, ``ValueError`` for an ``ord`` that vectors, or matrices, do not have, and
+    ``FormatError`` for the singular values of a sparse matrix (``ord`` of 2, -2 and "nuc")."""
 
 @overload
-def norm(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, ord: Any = 2) -> Tensor:
-    """The norm ``ord``, a number or an infinity, of vectors along ``axis``, or of all elements: a
-    real float, float64 of integers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
+def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
+    """The norm of NumPy and SciPy: ``ord`` of vectors along one axis, of matrices along two axes,
+    or of an array of two dimensions; without ``ord`` the root of the sum of squares, of all
+    elements or along ``axis``. A real float, float64 of integers. Raises ``OutOfBounds`` for an
+    axis that ``x`` lacks, ``ValueError`` for an ``ord`` that vectors, or matrices, do not have, and
+    ``FormatError`` for the singular values of a sparse matrix (``ord`` of 2, -2 and "nuc")."""
 
 @overload
 def not_equal(x1: Lazy, x2: Any, /) -> Lazy:
@@ -1082,14 +1097,14 @@ def subtract(x1: Any, x2: Any, /) -> Tensor:
 @overload
 def sum(x: Lazy, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Lazy:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
-    ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
-    lacks."""
+    ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
+    rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 @overload
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Tensor:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
-    ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
-    lacks."""
+    ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
+    rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
     """The subarrays of ``x`` at ``indices`` along ``axis``."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,10 @@ from finch_array.axes import shape_of
 from finch_array.joining import moves_in_pieces
 from finch_array.leaves import same, with_leaf
 from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
+from finch_array.ready import memory_for
 from finch_array.run import coordinates, in_format, is_short, sorted_tensor
 from finch_array.wide_numbers import check_range
-from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
+from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -101,25 +100,6 @@ def asked_format(format: Format, dtype: Any) -> Format:
     return with_leaf(format, fill, wanted)
 
 
-@contextmanager
-def _memory_for(*shape: int) -> Iterator[None]:
-    """Raise ``OutOfMemory`` where NumPy has no memory for an array of ``shape``, or none that it
-    could address."""
-    try:
-        yield
-    except (MemoryError, ValueError) as error:
-        if isinstance(error, ValueError) and math.prod(shape) < ADDRESSED:
-            raise
-        raise OutOfMemory(
-            f"there is no memory for a dense array of shape {shape}",
-            hint="format= stores what differs from a fill value alone",
-        ) from error
-
-
-ADDRESSED = 1 << 55
-"""Arrays of so many elements are too large for any memory: processors address 2**57 bytes."""
-
-
 def full(
     shape: Any,
     fill_value: Any,
@@ -136,7 +116,7 @@ def full(
     if dtype is not None:
         check_range(np.dtype(dtype), [value])
     if format is None:
-        with _memory_for(*sizes):
+        with memory_for(sizes):
             return _given(np.full(sizes, value, dtype), None, device)
     wanted = np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
     return Tensor(with_leaf(format, np.asarray(value).astype(wanted)[()], wanted), sizes)
@@ -217,7 +197,7 @@ def arange(
     ``ZeroDivisionError`` for the step 0, and ``ValueError`` for ends that are infinite or NaN."""
     first, last = (0, start) if stop is None else (start, stop)
     count = (last - first) / step
-    with _memory_for(int(count) if math.isfinite(count) else 0):
+    with memory_for([int(count) if math.isfinite(count) else 0]):
         return _given(np.arange(first, last, step, dtype=dtype), format, device, dtype)
 
 
@@ -230,7 +210,7 @@ def linspace(
     their elements, along the first dimension. Raises ``ValueError`` for a negative ``num``, and
     ``FormatError`` for arrays that are not dense."""
     start, stop = _end(start), _end(stop)
-    with _memory_for(num, *np.shape(start)):
+    with memory_for((num, *np.shape(start))):
         return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device, dtype)
 
 
@@ -289,7 +269,7 @@ def eye(
         raise ValueError(f"the sizes of eye are not negative, as {(n, m)} is")
     k = min(max(operator.index(k), -n), m)  # diagonals beyond these are empty
     first, last = max(0, -k), max(0, -k, min(n, m - k))
-    with _memory_for(last - first):
+    with memory_for([last - first]):
         rows = np.arange(first, last)
         return _matrix(rows, rows + k, np.ones(len(rows), dtype), (n, m), format, dtype)
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from finch_array import top_elements
 from finch_array.leaves import differs, same
-from finch_array.manipulation import unraveled
+from finch_array.manipulation import check_size, unraveled
+from finch_array.plans import DENSE_LEAST, DENSE_RATIO
 from finch_array.run import as_seen, coordinates, sorted_tensor
 from finch_array.sorted_coordinates import FEW, order_of
 from finch_core.records import frozen
@@ -57,13 +58,15 @@ class Fibers:
 
 
 def fibers(array: Any, axis: int) -> Fibers:
-    """The stored elements of ``array`` by fibers along ``axis``."""
+    """The stored elements of ``array`` by fibers along ``axis``. Raises ``DimensionMismatch`` for
+    more fibers than an index tells apart."""
     shape, coords, values = coordinates(array)
     places = coords.pop(axis)
     length, outer = shape[axis], shape[:axis] + shape[axis + 1 :]
     if len(outer) == 1:
         (numbers,) = coords
     elif outer:
+        check_size(outer)
         numbers = np.ravel_multi_index(tuple(coords), outer)
     else:
         numbers = np.zeros(len(values), np.intp)
@@ -82,21 +85,28 @@ def fibers(array: Any, axis: int) -> Fibers:
     return Fibers(numbers[starts], starts, counts, places, values, array.fill_value, shape)
 
 
-def first_extremes(own: Fibers, greatest: bool) -> Any:
-    """For each fiber, the index of its first greatest or least element, or of its first NaN."""
+def first_extremes(own: Fibers, greatest: bool, array: Any) -> Any:
+    """For each fiber of ``array``, the index of its first greatest or least element, or of its
+    first NaN: a NumPy array; a sparse tensor of fill 0, the index in a fiber of fills, where a
+    reduction would be sparse."""
     extreme = np.maximum if greatest else np.minimum
-    found = np.zeros(own.shape[:-1], np.intp)  # of what a fiber of fills has
-    if not len(own.starts):
-        return found
-    best = extreme.reduceat(own.values, own.starts)
-    hits = np.flatnonzero(same(own.values, np.repeat(best, own.counts)))
-    place = own.places[hits[np.searchsorted(hits, own.starts)]]
-    fills = np.full(len(best), own.fill, best.dtype)
-    rivals = (own.counts < own.shape[-1]) & same(extreme(best, fills), fills)
-    if rivals.any():
-        gap = own.gaps()
-        sooner = rivals & ((gap < place) | ~same(best, fills))
-        place = np.where(sooner, gap, place)
+    place = own.places[:0]
+    if len(own.starts):
+        best = extreme.reduceat(own.values, own.starts)
+        hits = np.flatnonzero(same(own.values, np.repeat(best, own.counts)))
+        place = own.places[hits[np.searchsorted(hits, own.starts)]]
+        fills = np.full(len(best), own.fill, best.dtype)
+        rivals = (own.counts < own.shape[-1]) & same(extreme(best, fills), fills)
+        if rivals.any():
+            gap = own.gaps()
+            sooner = rivals & ((gap < place) | ~same(best, fills))
+            place = np.where(sooner, gap, place)
+    outer = own.shape[:-1]
+    if outer and math.prod(outer) > max(DENSE_LEAST, DENSE_RATIO * len(own.values)):
+        kept = place != 0
+        coords, place = unraveled(own.numbers[kept], outer), place[kept]
+        return sorted_tensor(outer, coords, place, np.intp(0), of=(array,), in_order=True)
+    found = np.zeros(outer, np.intp)
     found.reshape(-1)[own.numbers] = place
     return found
 

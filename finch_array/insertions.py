@@ -3,15 +3,18 @@ nothing else takes time."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from finch_array.axes import broadcast_shape
 from finch_array.joining import has_structure
-from finch_array.leaves import same
+from finch_array.leaves import differs, same
 from finch_array.operands import is_dense
+from finch_array.ready import memory_for, warn_dense, warn_many
 from finch_array.run import coordinates, sorted_tensor
-from finch_core.errors import OutOfBounds
+from finch_core.errors import DimensionMismatch, OutOfBounds
 
 
 def moves_by_coordinates(array: Any) -> bool:
@@ -52,23 +55,48 @@ def _indices(obj: Any, n: int, stop: int) -> Any:
 
 
 def inserted(array: Any, new: Any, at: Any, axis: int) -> Any:
-    """``array`` with the parts of ``new`` at the indices ``at`` of the result along ``axis``."""
+    """``array`` with the parts of ``new``, repeated where it has a dimension of 1, at the indices
+    ``at`` of the result along ``axis``: elements equal to the fill are not stored. Raises
+    ``DimensionMismatch`` for another shape of ``new``, and ``OutOfMemory``."""
     shape, coords, values = coordinates(array)
     before = np.sort(at) - np.arange(len(at))  # the indices of the array that they are before
     coords = list(coords)
     coords[axis] = coords[axis] + before.searchsorted(coords[axis], side="right")
-    if same(new.fill_value, array.fill_value) and not is_dense(new):
-        _, own, more = coordinates(new)
-    else:
+    wanted = (*shape[:axis], len(at), *shape[axis + 1 :])
+    with memory_for(wanted, "one that is mostly the fill takes less", "an inserted part"):
+        own, more = _repeated(array, new, wanted)
+        own[axis] = at[own[axis]]
+        whole = [np.concatenate([a, b]) for a, b in zip(coords, own, strict=True)]
+        values = np.concatenate([values, more])
+        longer = (*shape[:axis], shape[axis] + len(at), *shape[axis + 1 :])
+        return sorted_tensor(longer, whole, values, array.fill_value, of=(array,))
+
+
+def _repeated(array: Any, new: Any, wanted: tuple[int, ...]) -> tuple[list[Any], Any]:
+    """The coordinates and values of the elements of ``new``, repeated to a shape, that differ from
+    the fill of ``array``."""
+    if new.ndim > len(wanted) or broadcast_shape(new.shape, wanted) != wanted:
+        raise DimensionMismatch(f"an array of shape {new.shape} cannot be broadcast to {wanted}")
+    fill = array.fill_value
+    if is_dense(new) or not same(new.fill_value, fill):
+        if not is_dense(new):
+            warn_dense("insert", new.shape, new.dtype, [array, new], "a fill alike stores less")
         data = new.to_numpy()
-        own, more = list(np.unravel_index(np.arange(data.size), data.shape)), data.reshape(-1)
-    own = list(own)
-    own[axis] = at[own[axis]]
-    whole = [np.concatenate([a, b]) for a, b in zip(coords, own, strict=True)]
-    longer = (*shape[:axis], shape[axis] + len(at), *shape[axis + 1 :])
-    return sorted_tensor(
-        longer, whole, np.concatenate([values, more]), array.fill_value, of=(array,)
-    )
+        own: Any = differs(data, fill).nonzero()
+        values = data[own]
+    else:
+        _, own, values = coordinates(new)
+    longer = [k for k, n in enumerate(wanted) if new.shape[k] != n]
+    sizes = tuple([wanted[k] for k in longer])
+    count = math.prod(sizes)
+    if not longer or not len(values):
+        return list(own), values
+    warn_many("insert", count * len(values), array, [array, new])
+    places = np.unravel_index(np.arange(count), sizes)
+    coords = [c.repeat(count) for c in own]
+    for k, place in zip(longer, places, strict=True):
+        coords[k] = np.tile(place, len(values))
+    return coords, values.repeat(count)
 
 
 def deleted(array: Any, obj: Any, axis: int) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array import taking
-from finch_array.axes import axis_of
+from finch_array.axes import axes_of, axis_of
 from finch_array.joining import moves_in_pieces
 from finch_array.kronecker import kron
 from finch_array.operands import array_of, is_dense
@@ -72,7 +72,10 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm ``ord``, a number or an infinity, of vectors along ``axis``, or of all elements: a
-    real float, float64 of integers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
+    real float, float64 of integers. Raises ``OutOfBounds`` for an axis that ``x`` lacks, and
+    ``ValueError`` for an ``ord`` that is no number."""
+    if isinstance(ord, str):
+        raise ValueError(f"the norm of vectors has a number as ord, not {ord!r}: 'fro' is its 2")
     array = array_operand(x)
     if array.dtype.kind not in "fc":
         array = fn.cast(array, np.float64)
@@ -88,12 +91,29 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 1:
         return red.sum(size, **options)
     if ord == 2:
-        return red.root(red.sum_of_squares(size, **options))
+        found = red.root(red.sum_of_squares(size, **options))
+        return found if found.dtype == size.dtype else fn.cast(found, size.dtype)
     power = fn.FUNCTIONS["pow"]
     return array_operand(power(red.sum(power(size, float(ord)), **options), 1.0 / ord))
 
 
-norm = vector_norm
+def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of NumPy and SciPy: ``ord`` of vectors along one axis, of matrices along two axes,
+    or of an array of two dimensions; without ``ord`` the root of the sum of squares, of all
+    elements or along ``axis``. A real float, float64 of integers. Raises ``OutOfBounds`` for an
+    axis that ``x`` lacks, ``ValueError`` for an ``ord`` that vectors, or matrices, do not have, and
+    ``FormatError`` for the singular values of a sparse matrix (``ord`` of 2, -2 and "nuc")."""
+    array = array_operand(x)
+    sorted_axes = axes_of(axis, array.ndim)
+    if ord is None or (len(sorted_axes) == 1 and ord not in ("fro", "nuc")):
+        return vector_norm(array, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(sorted_axes) != 2:
+        raise ValueError(
+            f"the norm {ord!r} is of matrices, not along {len(sorted_axes)} axes: give two of them "
+            "as axis=, or no ord="
+        )
+    pair = sorted_axes if axis is None else tuple([axis_of(a, array.ndim) for a in axis])
+    return _norm_of_matrices("norm", array, pair, keepdims, ord)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
@@ -101,21 +121,25 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     are of dense matrices alone. Raises ``DimensionMismatch`` for fewer dimensions, ``FormatError``
     for a sparse matrix where it must be dense, and ``ValueError`` for another ``ord``."""
     array = _matrices(x)
+    return _norm_of_matrices("matrix_norm", array, (array.ndim - 2, array.ndim - 1), keepdims, ord)
+
+
+def _norm_of_matrices(name: str, array: Any, axes: Any, keepdims: bool, ord: Any) -> Any:
+    """The norm of matrices whose rows and columns are along two axes."""
     if ord == "fro":
-        return vector_norm(array, axis=(-2, -1), keepdims=keepdims)
+        return vector_norm(array, axis=axes, keepdims=keepdims)
     if ord in (1, -1, np.inf, -np.inf):
         array = array if array.dtype.kind in "fc" else fn.cast(array, np.float64)
-        sums = red.sum(fn.abs(array), axis=-2 if abs(ord) == 1 else -1, keepdims=True)
-        found = (red.max if ord > 0 else red.min)(sums, axis=(-2, -1), keepdims=keepdims)
+        sums = red.sum(fn.abs(array), axis=axes[0 if abs(ord) == 1 else 1], keepdims=True)
+        found = (red.max if ord > 0 else red.min)(sums, axis=axes, keepdims=keepdims)
         return found
     if ord not in (2, -2, "nuc"):
         raise ValueError(
-            f"matrix_norm of ord={ord!r}: it is 'fro', 1, -1, inf, -inf, or of dense matrices "
+            f"{name} of ord={ord!r}: of matrices it is 'fro', 1, -1, inf, -inf, or of dense ones "
             "2, -2 and 'nuc'"
         )
-    return array_of(
-        np.asarray(np.linalg.matrix_norm(_dense("matrix_norm", x), keepdims=keepdims, ord=ord))
-    )
+    found = np.linalg.norm(_dense(name, array), ord=ord, axis=axes, keepdims=keepdims)
+    return array_of(np.asarray(found))
 
 
 def matrix_power(x: Any, n: int, /) -> Any:

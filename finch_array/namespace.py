@@ -107,9 +107,34 @@ def look_up(name: str) -> Any:
     return getattr(importlib.import_module(f"finch_array.{home}"), name)
 
 
+_LISTS = "finch_array.asarray(x) takes SciPy's arrays and others, and format= says how it is stored"
+_COO = "finch_array.from_coo((i, j), values, shape) makes an array of coordinates"
+_OF_OTHERS = {
+    **dict.fromkeys(
+        "csr_array csr_matrix csc_array csc_matrix bsr_array bsr_matrix lil_array lil_matrix "
+        "dok_array dok_matrix GCXS DOK SparseArray".split(), _LISTS,
+    ),
+    **dict.fromkeys("coo_array coo_matrix COO".split(), _COO),
+    **dict.fromkeys("dia_array dia_matrix diags_array spdiags".split(),
+                    "finch_array.diags(d, k) makes a matrix of diagonals"),
+    **dict.fromkeys("save_npz mmwrite".split(),
+                    "finch_core.write(path, A) writes a tensor, as .npz, .mtx, .tns or .ttx"),
+    **dict.fromkeys("load_npz mmread".split(), "finch_core.read(path) reads a tensor"),
+    **dict.fromkeys("eye_array identity".split(), "it is finch_array.eye"),
+    "random_array": "it is finch_array.random", "find": "it is finch_array.nonzero",
+    "elemwise": "finch_array.elementwise_of(f) makes an array function of one of scalars",
+    "bmat": "np.block takes tensors", "block_array": "np.block takes tensors",
+    "issparse": "A.nnz is how many elements are stored, A.format how",
+}  # fmt: skip
+"""Names of SciPy and pydata/sparse, and what does the same here (docs/arrays.md, Names
+elsewhere)."""
+
+
 def _instead_of(name: str) -> str:
-    """What an error adds for a name of NumPy that the namespace lacks; empty for other names, among
-    which are those of modules that are imported."""
+    """What an error adds for a name of NumPy, or of SciPy or pydata/sparse, that the namespace
+    lacks; empty for other names, among which are those of modules that are imported."""
+    if name in _OF_OTHERS:
+        return f": {_OF_OTHERS[name]}"
     own = "asarray" if name == "array" else RENAMED.get(name)
     if own is not None:
         return f": it is finch_array.{own}"

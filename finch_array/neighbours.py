@@ -44,23 +44,24 @@ def rmatmat(array: Any, x: Any) -> Any:
     return (found @ x).to_numpy()
 
 
-def to_scipy_sparse(array: Any, /, *, accept_fv: Any = None) -> Any:
+def to_scipy_sparse(array: Any, /, *, accept_fv: Any = None, index_dtype: Any = None) -> Any:
     """A SciPy array of the same values: over the memory of CSR, and as CSC of what is permuted.
+    ``index_dtype=np.int32``: its index arrays are of that dtype, copies where they were of another.
 
     Raises ``FormatError`` if the fill value is not 0, nor one of ``accept_fv``: with that, what is
-    not stored counts as 0.
+    not stored counts as 0. Raises ``IndexOverflow`` for indices that do not fit in ``index_dtype``.
     """
     if accept_fv is not None and array.fill_value != 0:
         accepted = np.atleast_1d(accept_fv)
         fill = array.fill_value
         if (accepted == fill).any() or (fill != fill and (accepted != accepted).any()):
             shape, coords, values = coordinates(array)
-            return sorted_tensor(shape, coords, values, array.dtype.type(0)).to_scipy()
+            array = sorted_tensor(shape, coords, values, array.dtype.type(0))
     found = stored(array)
     if found.axes == (1, 0) and isinstance(found.source, Tensor):
-        return found.source.to_scipy().T
+        return found.source.to_scipy(index_dtype=index_dtype).T
     tensor = array if isinstance(array, Tensor) else materialised(array)
-    return tensor.to_scipy()
+    return tensor.to_scipy(index_dtype=index_dtype)
 
 
 def from_scipy_sparse(matrix: Any, /, *, fill_value: Any = None) -> Any:

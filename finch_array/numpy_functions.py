@@ -18,9 +18,10 @@ from finch_array.indexing import take_along_axis
 from finch_array.joining import framed, moves_in_pieces
 from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, moveaxis, permute_dims
+from finch_array.manipulation import atleast_nd, broadcast_to, moveaxis, permute_dims
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, in_numpy, is_dense
+from finch_array.ready import warn_dense
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
@@ -75,8 +76,13 @@ def _sized(value: float) -> Callable[..., Any]:
 
 def diag(x: Any, k: int = 0) -> Any:
     """A diagonal of a matrix, or the matrix with a vector on diagonal ``k``, which stores what the
-    vector stores."""
+    vector stores. Raises ``DimensionMismatch`` for other numbers of dimensions."""
     array = array_of(x)
+    if array.ndim not in (1, 2):
+        raise DimensionMismatch(
+            f"diag of an array of {array.ndim} dimensions: it is of vectors and matrices",
+            hint="np.diagonal takes diagonals of stacks of matrices",
+        )
     if array.ndim != 1:
         return last_diagonal(array, offset=k)
     (n,), (place,), values = coordinates(array)
@@ -86,6 +92,18 @@ def diag(x: Any, k: int = 0) -> Any:
     size = n + abs(k)
     found = [place + max(-k, 0), place + max(k, 0)]
     return sorted_tensor((size, size), found, values, fill, of=(array,))
+
+
+def _triangle(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.tril`` or ``np.triu``: of a vector, the triangle of the matrix with rows like it."""
+
+    def part(m: Any, k: int = 0) -> Any:
+        array = array_of(m)
+        if array.ndim == 1:
+            array = broadcast_to(array, (array.size, array.size))
+        return own(array, k=k)
+
+    return part
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
@@ -245,19 +263,38 @@ def _to_partition(x: Any, kth: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def unique(x: Any, return_index: bool = False, return_inverse: bool = False,
-           return_counts: bool = False, axis: Any = None, **options: Any) -> Any:  # fmt: skip
-    """The distinct elements, sorted, NaN once, as NumPy arrays."""
+           return_counts: bool = False, axis: Any = None, *, equal_nan: bool = True,
+           sorted: bool = True) -> Any:  # fmt: skip
+    """The distinct elements, sorted, NaN once unless ``equal_nan=False``, as NumPy arrays. The
+    inverse has an index for each element, and with ``axis`` rows are compared: both are dense, and
+    give a ``PerformanceWarning`` where they are large. Raises ``DimensionMismatch`` for more
+    elements than an index tells apart, and ``OutOfMemory``."""
     array, plainly = array_of(x), cast(Any, np.unique)
-    if axis is not None or return_index or return_inverse:
-        asked = return_index, return_inverse, return_counts, axis
-        return plainly(array.to_numpy(), *asked, **options)
+    asked = return_index, return_inverse, return_counts
+    if axis is not None:
+        _warn_dense(array, array.dtype, "without axis= it takes memory for what is stored")
+        return plainly(array.to_numpy(), *asked, axis, equal_nan=equal_nan)
+    if return_index or return_inverse:
+        if is_dense(array):
+            return plainly(array.to_numpy(), *asked, equal_nan=equal_nan)
+        if return_inverse:
+            _warn_dense(array, np.intp, "the inverse of fa.unique_all is sparse")
+        found, index, inverse, counts = searching.unique_parts(array, equal_nan)
+        parts = [found, index if return_index else None, inverse if return_inverse else None,
+                 counts if return_counts else None]  # fmt: skip
+        return tuple([part.to_numpy() for part in parts if part is not None])
     found, counts = (part.to_numpy() for part in searching.unique_counts(array))
-    nan = np.isnan(found) if found.dtype.kind in "fc" and options.get("equal_nan", True) else found
+    nan = np.isnan(found) if found.dtype.kind in "fc" and equal_nan else found
     if nan is not found and nan.any():  # they are last
         first = int(nan.argmax())
         counts = np.append(counts[:first], counts[first:].sum())
         found = found[: first + 1]
     return (found, counts) if return_counts else found
+
+
+def _warn_dense(array: Any, dtype: Any, hint: str) -> None:
+    if not is_dense(array):
+        warn_dense("unique", array.shape, dtype, [array], hint)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -270,7 +307,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.take_along_axis: along_axis, np.nan_to_num: nan_to_num, np.histogram: histogram,
     np.partition: partition,
     np.argpartition: argpartition, np.unique: unique, np.pad: pad,
-    np.tril: lambda x, k=0: tril(x, k=k), np.triu: lambda x, k=0: triu(x, k=k),
+    np.tril: _triangle(tril), np.triu: _triangle(triu),
 }  # fmt: skip
 """The function of this package for each of NumPy's."""
 

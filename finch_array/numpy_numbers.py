@@ -11,12 +11,12 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array import linalg, searching
 from finch_array import reductions as red
-from finch_array.axes import axes_of, axis_of
+from finch_array.axes import axis_of
 from finch_array.creation import full_like
 from finch_array.cumulative import cumulative_prod, cumulative_sum
 from finch_array.functions import FUNCTIONS as ELEMENTWISE
 from finch_array.indexing import getitem
-from finch_array.manipulation import broadcast_to, expand_dims, moveaxis, reshape, squeeze
+from finch_array.manipulation import broadcast_to, expand_dims, reshape
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense, is_lazy
 from finch_array.products import matmul, outer, tensordot
@@ -186,23 +186,6 @@ def vdot(a: Any, b: Any) -> Any:
     return tensordot(fn.conj(ravel(a)), ravel(b), axes=1)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """``np.linalg.norm``: of vectors along one axis, of matrices along two; without ``ord`` and
-    ``axis`` of all elements."""
-    array = array_of(x)
-    pair = isinstance(axis, (tuple, list))
-    axes = tuple([axis_of(a, array.ndim) for a in axis]) if pair else axes_of(axis, array.ndim)
-    if ord is None or (len(axes) == 1 and ord not in ("fro", "nuc")):
-        return linalg.vector_norm(
-            array, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord
-        )
-    if len(axes) != 2:
-        raise ValueError(f"the norm {ord!r} is of matrices, not along {len(axes)} axes")
-    found = linalg.matrix_norm(moveaxis(array, axes, (-2, -1)), ord=ord, keepdims=True)
-    back = moveaxis(found, (-2, -1), axes)
-    return back if keepdims else squeeze(back, axis=axes)
-
-
 def outer_product(a: Any, b: Any, out: Any = None) -> Any:
     """The products of all pairs of elements, of all in a row."""
     return outer(ravel(a), ravel(b))
@@ -284,7 +267,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sort: _ordered(searching.sort), np.argsort: _ordered(searching.argsort),
     np.bincount: bincount, np.ediff1d: ediff1d,
     np.dot: dot, np.inner: inner, np.vdot: vdot, np.outer: outer_product,
-    np.linalg.norm: norm, np.linalg.multi_dot: lambda arrays, out=None: reduce(matmul, arrays),
+    np.linalg.norm: linalg.norm,
+    np.linalg.multi_dot: lambda arrays, out=None: reduce(matmul, arrays),
     np.intersect1d: of_sets(np.intersect1d), np.union1d: of_sets(np.union1d),
     np.setdiff1d: of_sets(np.setdiff1d), np.setxor1d: of_sets(np.setxor1d),
     np.fix: lambda x, out=None: fn.trunc(x), np.isposinf: _is_value(np.inf),

@@ -12,6 +12,8 @@ from finch_array import functions as fn
 from finch_array.axes import axis_of, shape_of
 from finch_array.indexing import getitem, take
 from finch_array.insertions import inserted, insertion_places, moves_by_coordinates
+from finch_array.joining import Segment, joined
+from finch_array.leaves import same
 from finch_array.manipulation import (
     atleast_nd,
     broadcast_to,
@@ -23,7 +25,9 @@ from finch_array.manipulation import (
     repeat,
     reshape,
 )
-from finch_array.operands import array_of, in_numpy
+from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
+from finch_array.ready import memory_for, warn_dense, warn_many
+from finch_array.run import coordinates
 from finch_array.searching import nonzero
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch
@@ -113,7 +117,9 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """``arr`` with ``values`` before the indices ``obj`` along ``axis`` (None: of all elements, in
-    a row), in the dtype of ``arr``."""
+    a row), in the dtype of ``arr``: values equal to the fill take nothing where it is sparse.
+    Raises ``DimensionMismatch`` for values of another shape, ``OutOfBounds``, and ``OutOfMemory``
+    for more values than there is memory for."""
     array, obj = array_of(arr), in_numpy(obj)
     if axis is None:
         array, axis = reshape(array, (-1,)), 0
@@ -126,15 +132,22 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if not isinstance(obj, slice) and not places.ndim:
         new = moveaxis(new, 0, axis)
     at = insertion_places(obj, n, new.shape[axis])
-    wanted = (*array.shape[:axis], len(at), *array.shape[axis + 1 :])
-    new = broadcast_to(new, wanted)
     if moves_by_coordinates(array):
         return inserted(array, new, at, axis)
+    if new.size == 1 and not is_dense(array):
+        part = Segment(new.to_numpy().reshape(())[()], 0, len(at))
+        whole = joined([Segment.whole(array, axis), part], axis, array.dtype, array.fill_value)
+    else:
+        wanted = (*array.shape[:axis], len(at), *array.shape[axis + 1 :])
+        if is_dense(new) and not is_dense(array):
+            warn_dense("insert", wanted, array.dtype, [array, new], "one number takes less")
+        with memory_for(wanted, "one number takes less", "an inserted part"):
+            whole = concat([array, broadcast_to(new, wanted)], axis=axis)
     order = np.empty(n + len(at), np.intp)
     kept = np.ones(len(order), bool)
     kept[at], order[at] = False, n + np.arange(len(at))
     order[kept] = np.arange(n)
-    return take(concat([array, new], axis=axis), order, axis=axis)
+    return take(whole, order, axis=axis)
 
 
 # -- shapes -----------------------------------------------------------------------------------
@@ -239,12 +252,25 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Assign ``val`` to the elements of ``a`` whose indices are all equal. Raises
-    ``DimensionMismatch`` for fewer than two dimensions, and for ``wrap``."""
+    """Assign ``val`` to the elements of ``a`` whose indices are all equal: the fill, in time for
+    what is stored. Raises ``DimensionMismatch`` for fewer than two dimensions, and for ``wrap``;
+    ``OutOfMemory`` for a diagonal that there is no memory for."""
     if a.ndim < 2 or wrap:
         raise DimensionMismatch("fill_diagonal is of two dimensions or more, and without wrap=")
-    places = np.arange(min(a.shape))
-    a[(places,) * a.ndim] = val
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise DimensionMismatch(f"fill_diagonal of {a.ndim} dimensions of unequal sizes {a.shape}")
+    if not is_dense(a) and isinstance(val, NUMBERS) and same(val, a.fill_value):
+        _, (first, *others), _ = coordinates(a, shared=True)
+        places = first[np.logical_and.reduce([first == other for other in others])]
+        places = places.astype(np.intp)  # the fill takes the place of what is stored alone
+    else:
+        length = min(a.shape)
+        if not is_dense(a):
+            warn_many("fill_diagonal", length, a, [a])
+        with memory_for([length], "the fill takes none", "a diagonal"):
+            places = np.arange(length)
+    with memory_for([len(places)], "the fill takes none", "a diagonal"):
+        a[(places,) * a.ndim] = val
 
 
 def take_method(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:

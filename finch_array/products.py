@@ -17,7 +17,7 @@ from finch_array.operands import (
     operand,
     stored,
 )
-from finch_array.reductions import array_operand
+from finch_array.reductions import array_operand, wide_dtype
 from finch_array.remembered import comes_again, key_of, recall, remember
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, run, settled_plan
@@ -31,10 +31,12 @@ def sum_of_products(
     name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...],
     dtype: np.dtype[Any] | None = None,
 ) -> Any:  # fmt: skip
-    """``out[...] += arrays[0][...] * arrays[1][...] * ...`` in ``dtype`` (default: the common
-    one)."""
-    key, request = product(name, arrays, inputs, out, dtype=dtype)
-    return run(key, request, arrays)
+    """``out[...] += arrays[0][...] * arrays[1][...] * ...`` in ``dtype`` (default: the common one);
+    half floats in single precision, rounded once."""
+    dtype = dtype or np.result_type(*(x.dtype for x in arrays))
+    key, request = product(name, arrays, inputs, out, dtype=wide_dtype(dtype))
+    found = run(key, request, arrays)
+    return found if found.dtype == dtype else fn.cast(found, dtype)
 
 
 def product(
@@ -58,7 +60,8 @@ def product(
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
-    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too. Half
+    floats are summed in single precision, and rounded once.
     Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
     like = key_of(x1, x2)
     if like is not None and (known := recall(like)) is not None:
@@ -72,16 +75,19 @@ def matmul(x1: Any, x2: Any, /) -> Any:
         made = _remembered_matmul(a, b)
     if made is None:
         return _dense_matmul(a, b)
-    found = run(*made, [a, b])
+    key, request, dtype = made
+    found = run(key, request, [a, b])
+    if found.dtype != dtype:  # of half floats, summed in single precision
+        return fn.cast(found, dtype)
     if like is not None and comes_again(like):
-        ready = settled_plan(made[0], [a, b])
+        ready = settled_plan(key, [a, b])
         if ready is not None:
             remember(like, ready, x1, x2)
     return found
 
 
-Product = tuple[Any, Callable[[], Request]]
-"""The key and the request of a product."""
+Product = tuple[Any, Callable[[], Request], np.dtype[Any]]
+"""The key and the request of a product, and the dtype of the result."""
 _matmuls: dict[Any, Product | None] = {}
 MOST = 4096
 """The most pairs of formats whose products are remembered."""
@@ -104,7 +110,10 @@ def _matmul_of(a: Any, b: Any) -> Product | None:
     right = (*stack[ndim - b.ndim :], "k", "c")[-b.ndim :] if b.ndim > 1 else ("k",)
     out = stack + ("r",) * (a.ndim > 1) + ("c",) * (b.ndim > 1)
     dtype = np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1]
-    return product("matmul", [a, b], [left, right], out, frozenset({"k"}), dtype)
+    key, request = product(
+        "matmul", [a, b], [left, right], out, frozenset({"k"}), wide_dtype(dtype)
+    )
+    return key, request, dtype
 
 
 def _dense_matmul(a: Any, b: Any) -> Any:

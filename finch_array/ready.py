@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from finch_array.leaves import relabelled
 from finch_array.operands import NUMBERS, entries
-from finch_core.errors import PerformanceWarning, RaceError
+from finch_core.errors import FinchError, OutOfMemory, PerformanceWarning, RaceError
 from finch_core.interface.layout import Part
 from finch_core.interface.level import Format
 from finch_core.records import define, field
@@ -31,9 +32,35 @@ SPARE = 16
 in ``SPARE`` of that number gives a ``PerformanceWarning``."""
 
 
-def warn_dense(name: str, shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> None:
-    """Give a ``PerformanceWarning`` for a result that is dense by structure, if it is large and the
-    operands store little."""
+@contextmanager
+def memory_for(
+    shape: Sequence[int],
+    hint: str = "format= stores what differs from a fill value alone",
+    what: str = "a dense array",
+) -> Iterator[None]:
+    """Raise ``OutOfMemory``, with this hint, where NumPy has no memory for an array of ``shape``,
+    or none that it could address."""
+    try:
+        yield
+    except (MemoryError, ValueError) as error:
+        small = isinstance(error, ValueError) and math.prod(shape) < ADDRESSED
+        if small or isinstance(error, FinchError):
+            raise
+        raise OutOfMemory(
+            f"there is no memory for {what} of shape {tuple(shape)}", hint=hint
+        ) from error
+
+
+ADDRESSED = 1 << 55
+"""Arrays of so many elements are too large for any memory: processors address 2**57 bytes."""
+
+
+def warn_dense(
+    name: str, shape: Sequence[int], dtype: Any, operands: Sequence[Any],
+    hint: str = "format= chooses another format",
+) -> None:  # fmt: skip
+    """Give a ``PerformanceWarning``, with this hint, for a result that is dense by structure, if it
+    is large and the operands store little."""
     cells = math.prod(shape)
     if cells <= LARGE:
         return
@@ -42,7 +69,21 @@ def warn_dense(name: str, shape: Sequence[int], dtype: Any, operands: Sequence[A
         size = cells * np.dtype(dtype).itemsize / 2**20
         warnings.warn(
             f"the result of {name} is dense: {tuple(shape)}, {size:.0f} MiB, from "
-            f"at most {there} stored values; format= chooses another format",
+            f"at most {there} stored values; {hint}",
+            PerformanceWarning,
+            stacklevel=7,
+        )
+
+
+def warn_many(name: str, count: int, array: Any, operands: Sequence[Any]) -> None:
+    """Give a ``PerformanceWarning`` where so many elements, none of which is the fill, are to be
+    stored in an array, if they are many and the operands store little."""
+    there = sum(map(entries, operands))
+    if count > LARGE and count > SPARE * there:
+        size = count * (array.ndim * np.dtype(np.intp).itemsize + array.dtype.itemsize) / 2**20
+        warnings.warn(
+            f"{name} stores {count} more elements, {size:.0f} MiB, where its operands store at "
+            f"most {there}: those equal to the fill {array.fill_value} would take nothing",
             PerformanceWarning,
             stacklevel=7,
         )
@@ -285,4 +326,7 @@ def blank_of(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]
     return dense_makers(format, Tensor)
 
 
-__all__ = ["Ready", "Room", "blank_of", "inner", "warn_dense", "warn_if_dense", "warn_taken_apart"]
+__all__ = [
+    "ADDRESSED", "Ready", "Room", "blank_of", "inner", "memory_for", "warn_dense", "warn_if_dense",
+    "warn_many", "warn_taken_apart",
+]  # fmt: skip

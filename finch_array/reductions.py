@@ -85,10 +85,16 @@ def sum_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint64) if kind.kind == "u" else kind
 
 
+def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which sums of a dtype are accumulated: single precision of half floats, whose
+    sums end at 2048 ones. The result is rounded once."""
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
-    ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
-    lacks."""
+    ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
+    rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     return _folded("sum", prim.add, x, axis, keepdims, dtype)
 
 
@@ -103,6 +109,8 @@ def _folded(name: str, op: Operator, x: Any, axis: Any, keepdims: bool, dtype: A
     if array.dtype.kind == "M":
         raise TypeError(f"{name} is not defined on dates")
     wanted = sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
+    if op is prim.add and (wide := wide_dtype(wanted)) != wanted and array.ndim:
+        return fn.cast(_folded(name, op, array, axis, keepdims, wide), wanted)
     if array.dtype == wanted:
         return reduce(name, op, array, axis, keepdims)
     return reduce(
@@ -143,16 +151,25 @@ def _extreme(name: str, op: Operator, x: Any, axis: Any, keepdims: bool) -> Any:
     return reduce(name, op, array, axis, keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Whether any element along ``axis`` is true (not 0): bools. Raises ``OutOfBounds`` for an axis
-    that ``x`` lacks."""
+def any(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = None) -> Any:
+    """Whether any element along ``axis`` is true (not 0): bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
+    _without_out("any", out)
     return _truths("any", prim.or_, np.any, x, axis, keepdims)
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Whether all elements along ``axis`` are true (not 0): bools. Raises ``OutOfBounds`` for an
-    axis that ``x`` lacks."""
+def all(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = None) -> Any:
+    """Whether all elements along ``axis`` are true (not 0): bools. ``out`` is None, which xarray
+    passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
+    ``out``."""
+    _without_out("all", out)
     return _truths("all", prim.and_, np.all, x, axis, keepdims)
+
+
+def _without_out(name: str, out: Any) -> None:
+    if out is not None:
+        raise TypeError(f"{name}() gives a new array: np.{name}(A, out=out) assigns it to one")
 
 
 def _truths(
@@ -190,7 +207,9 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
 
 
 def sum_of_squares(array: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum of the squares of real floats along ``axis``."""
+    """The sum of the squares of real floats along ``axis``; of half floats in single precision, as
+    it may overflow."""
+    array = fn.cast(array, np.float32) if array.dtype == np.float16 else array
     return reduce("sum_of_squares", prim.add, array, axis, keepdims, value=_square)
 
 
@@ -226,7 +245,7 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     lacks."""
     array = array_operand(x)
     dtype, axes = mean_dtype(array.dtype), axes_of(axis, array.ndim)
-    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+    wide = wide_dtype(dtype)
     found = divided(sum(array, axis=axes, dtype=wide), _count(array, axes))
     found = found if wide == dtype else fn.cast(found, dtype)
     return expanded(found, axes) if keepdims else found

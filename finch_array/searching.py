@@ -73,15 +73,16 @@ def argwhere(x: Any, /) -> Any:
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """The index, an int64, of the first greatest element along ``axis`` (None: in the flattened
-    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
-    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
+    array); of the first NaN if there is one. Along an axis, of few stored elements, the result is
+    sparse: its fill is 0. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
+    ``DimensionMismatch`` for more elements, or fibers, than an index tells apart, ``ValueError``
+    where there are no elements, and ``TypeError`` for complex numbers."""
     return _arg_extreme(x, axis, keepdims, True)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """The index, an int64, of the first least element along ``axis`` (None: in the flattened
-    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
-    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
+    array); of the first NaN if there is one. Results and errors are those of ``argmax``."""
     return _arg_extreme(x, axis, keepdims, False)
 
 
@@ -100,8 +101,8 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
         check_size(array.shape)
         found = first_extreme(array, greatest)
     else:
-        found = first_extremes(fibers(array, place), greatest)
-    result = array_of(np.asarray(found, np.intp))
+        found = first_extremes(fibers(array, place), greatest, array)
+    result = found if found.__class__ is Tensor else array_of(np.asarray(found, np.intp))
     if not keepdims:
         return result
     if axis is None:
@@ -180,7 +181,8 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     the result is dense. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     given = array_of(x)
     if not is_dense(given):
-        warn_dense("argsort", given.shape, np.intp, [given])
+        hint = "top_k and sort take time and memory for what is stored"
+        warn_dense("argsort", given.shape, np.intp, [given], hint)
     array = given.to_numpy()
     axis = axis_of(axis, array.ndim or 1)
     if not descending:
@@ -282,24 +284,33 @@ def unique_inverse(x: Any, /) -> Any:
 def unique_all(x: Any, /) -> Any:
     """The distinct elements, sorted, where each is first, which of them each element is, and how
     often each occurs. The inverse is sparse where ``x`` is: its fill says which element the fill
-    of ``x`` is."""
-    array = array_operand(x)
+    of ``x`` is. Raises ``DimensionMismatch`` for more elements than an index tells apart, and
+    ``OutOfMemory`` where the fill is NaN, as each NaN is an element by itself."""
+    return unique_parts(array_operand(x), False)
+
+
+def unique_parts(array: Any, equal_nan: bool) -> Any:
+    """``unique_all`` of an array; all NaN are one element where ``equal_nan``. Where each is by
+    itself, an array with the fill NaN has dense results, with a ``PerformanceWarning``."""
     fill = array.fill_value
-    if not is_dense(array) and array.ndim and fill == fill and array.size:
-        return _unique_of_sparse(array)
+    if not is_dense(array) and array.ndim and (equal_nan or fill == fill) and array.size:
+        return _unique_of_sparse(array, equal_nan)
+    if not is_dense(array) and array.ndim:
+        warn_dense("unique", array.shape, array.dtype, [array], "where every NaN is one, it is not")
     values, index, inverse, counts = np.unique(
         array.to_numpy(),
         return_index=True,
         return_inverse=True,
         return_counts=True,
-        equal_nan=False,
+        equal_nan=equal_nan,
     )
     parts = (values, index, inverse.reshape(array.shape), counts)
     return UniqueAll(*(array_of(np.asarray(part)) for part in parts))
 
 
-def _unique_of_sparse(array: Any) -> Any:
-    """``unique_all`` from the stored elements, and the fill as one more, after all of them."""
+def _unique_of_sparse(array: Any, equal_nan: bool) -> Any:
+    """``unique_parts`` from the stored elements, and the fill as one more, after all of them."""
+    check_size(array.shape)
     shape, coords, found = coordinates(array)
     place = keys_of(shape, coords)
     order = np.argsort(place, kind="stable")
@@ -308,7 +319,7 @@ def _unique_of_sparse(array: Any) -> Any:
     gap = _first_gap(place)
     with_fill = np.append(found, array.fill_value) if missing else found
     values, inverse, counts = np.unique(
-        with_fill, return_inverse=True, return_counts=True, equal_nan=False
+        with_fill, return_inverse=True, return_counts=True, equal_nan=equal_nan
     )
     inverse = inverse.reshape(-1)
     where = np.append(place, gap) if missing else place
@@ -377,12 +388,15 @@ def _among(values: Any, wanted: Any) -> Any:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
-    away. ``prepend`` and ``append`` are arrays, or numbers, that are joined to ``x`` before. Raises
+    away; ``x`` itself for ``n`` of 0. ``prepend`` and ``append`` are arrays, or numbers, that are
+    joined to ``x`` before. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a negative ``n``."""
     if n < 0:
         raise ValueError(f"differences are taken 0 times or more, not {n}")
     array = array_of(x)
     place = axis_of(axis, array.ndim)
+    if n == 0:
+        return array
     across = tuple(1 if k == place else size for k, size in enumerate(array.shape))
 
     def end(part: Any) -> list[Any]:

@@ -193,12 +193,20 @@ class Tensor(ArrayMethods, TensorStorage):
         array: np.ndarray[Any, Any] = _conversions().structure(self)
         return array
 
-    def to_scipy(self) -> Any:
+    def to_scipy(self, *, index_dtype: Any = None) -> Any:
         """A SciPy sparse array of the same values: ``csr_array`` for a matrix, over this tensor's
         memory if it is stored as CSR, else ``coo_array`` (also for a matrix with far more rows than
-        values). Stored zeros are kept as by ``to``. Raises ``FormatError`` if the fill value is
-        not 0."""
-        return hub().conversion("scipy").give(self)
+        values). Stored zeros are kept as by ``to``. ``index_dtype=np.int32``: its index arrays are
+        of that dtype, as scikit-learn wants them, copies where the tensor's are of another.
+
+        Raises ``FormatError`` if the fill value is not 0, and ``IndexOverflow`` for indices that do
+        not fit in ``index_dtype``."""
+        found = hub().conversion("scipy").give(self)
+        if index_dtype is None:
+            return found
+        from finch_core.runtime.scipy_indices import with_index_dtype
+
+        return with_index_dtype(found, index_dtype)
 
     def to(self, format: Format, *, progress: bool = False) -> Tensor:
         """A new tensor with the values of this one in another format of the same number of

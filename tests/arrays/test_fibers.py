@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from array_support import fa, held, same, tensor
 
-from finch_core import Tensor
-from finch_levels import Element
+from finch_core import DimensionMismatch, Tensor
+from finch_levels import Dense, Element
 
 SHAPES = [
     (0, 4),
@@ -110,3 +110,20 @@ def test_extremes_of_an_array_without_dimensions_that_is_to_be_computed(keepdims
             A = fa.lazy(Tensor(Element(0.0), a)) + 0.0
             found = fa.compute(extreme(A, keepdims=keepdims))
             same(found, wanted(a, keepdims=keepdims))
+
+
+def test_extremes_of_few_stored_elements_are_sparse():
+    A = fa.from_coo(([5, 10**6], [7, 3]), [1.0, 2.0], (2 * 10**9, 10**14))
+    along, across = A.argmax(axis=0), np.argmax(A, axis=1, keepdims=True)
+    assert (along.shape, along.nstored, along.dtype) == ((10**14,), 2, np.int64)
+    assert (along[7], along[3], along[8]) == (5, 10**6, 0)
+    assert (across.shape, across[5, 0], across[10**6, 0]) == ((2 * 10**9, 1), 7, 3)
+    assert np.nanargmax(A, axis=1).nstored == 2
+    assert A.argmin(axis=1).nstored == 0
+    assert A[:5000, :5000].argmax(axis=1).nstored < 5000
+    rows = A[5:7, :5000].argmax(axis=0)
+    assert fa.argmax(A[5:9, :4], axis=0).format == Dense(Element(np.int64(0)))
+    assert rows.to_numpy().tolist() == [0] * 5000
+    T = fa.from_coo(([5], [7], [1]), [1.0], (10**10, 10**10, 3))
+    with pytest.raises(DimensionMismatch, match="more elements than an index can tell apart"):
+        T.argmax(axis=2)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, tensor
 
-from finch_core import OutOfBounds
+from finch_core import DimensionMismatch, OutOfBounds, PerformanceWarning
+from finch_core.errors import OutOfMemory
 
 
 def places(n):
@@ -61,3 +62,56 @@ def test_of_a_dimension_of_2_to_the_40():
     assert [more[3, 3], more[4, 5], more[21, 5], more[22, 7], more[n + 1, n - 1]] == [1, 1, 1, 2, 3]
     less = np.delete(H, [0, 20, -1], axis=0)
     assert (less.shape, less.nstored, less[2, 3]) == ((n - 3, n), 1, 1)
+
+
+N = 10**9
+
+
+def large():
+    return fa.from_coo(([5, N // 2], [7, 3]), [1.0, 2.0], (N, N))
+
+
+def test_inserted_values_equal_to_the_fill_are_not_stored():
+    A, few = large(), np.zeros(N // 1000)
+    few[[3, 8]] = 4
+    B = fa.from_coo(([5], [7]), [1.0], (10, len(few)))
+    for found in (np.insert(A, 3, 0, axis=0), np.insert(A, [3, 4], 0, axis=1)):
+        assert found.nstored == 2
+    assert np.insert(B, [2, 3], few, axis=0).nstored == 5
+    fills = tensor(np.full((4, 3), 2.5), MATRICES["rows"])
+    assert np.insert(fills, 1, 0, axis=0).nstored == 12
+
+
+def no_memory(*_):
+    raise MemoryError
+
+
+def test_many_values_are_inserted_with_a_warning(monkeypatch):
+    A = large()
+    monkeypatch.setattr(np, "unravel_index", no_memory)
+    with (
+        pytest.raises(OutOfMemory, match="no memory for an inserted part of shape"),
+        pytest.warns(PerformanceWarning, match="insert stores 1000000000 more elements, 2"),
+    ):
+        np.insert(A, 3, 7, axis=0)
+
+
+def test_values_of_another_shape_are_not_inserted():
+    A = tensor(data((4, 3)), MATRICES["rows"])
+    for wrong in ([1, 2], np.ones((2, 2, 2))):
+        with pytest.raises(DimensionMismatch, match="broadcast"):
+            np.insert(A, [0, 1], wrong, axis=0)
+
+
+def test_a_number_between_runs_is_a_run():
+    runs = tensor(np.repeat(np.arange(4.0), 3).reshape(2, 6), ("RunList", "RunList"))
+    found = np.insert(runs, 1, 7, axis=0)
+    assert found.format == runs.format
+    np.testing.assert_array_equal(found.to_numpy(), np.insert(runs.to_numpy(), 1, 7, axis=0))
+
+
+def test_a_row_is_repeated_between_runs_with_a_warning():
+    runs = tensor(np.zeros((2, 5000)), ("RunList", "RunList"))
+    with pytest.warns(PerformanceWarning, match=r"insert is dense: \(5000, 5000\), 191 MiB"):
+        found = np.insert(runs, np.ones(5000, int), np.arange(5000.0), axis=0)
+    assert found[1, 7] == 7

@@ -1,11 +1,13 @@
 """Names of other libraries that tensors lack are not there, and who asks is told what is."""
 
+import importlib
 import re
 
 import numpy as np
 import pytest
 
 import finch_array as fa
+from finch_array.namespace import _OF_OTHERS
 from finch_core import Tensor
 from finch_core.interface.names_elsewhere import ELSEWHERE
 from finch_levels import Dense, Element, SparseList
@@ -32,6 +34,14 @@ def test_what_is_told_is_there():
         told |= set(re.findall(r"\b(\w+)\(", str(caught.value).partition(": ")[2]))
     assert {"todense", "to_scipy_sparse", "nonzero", "to"} < told
     assert all(any(hasattr(x, name) for x in (A, fa, np)) for name in told)
+
+
+def test_names_of_other_libraries_are_told_what_is_there():
+    for name in _OF_OTHERS:
+        with pytest.raises(AttributeError, match=f"no attribute '{name}': ") as caught:
+            getattr(fa, name)
+        for module, found in re.findall(r"\b(finch_array|finch_core|np)\.(\w+)", str(caught.value)):
+            assert hasattr({"np": np}.get(module) or importlib.import_module(module), found)
 
 
 def test_a_class_may_have_them():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
-from finch_core.errors import DimensionMismatch, FormatError
+from finch_array.plan.lazies import Lazy
+from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory, PerformanceWarning
 
 CALLS = {
     "ptp": (
@@ -24,6 +25,7 @@ CALLS = {
         lambda x: np.pad(x.T, ((0, 1), (3, 0)), constant_values=-1.0), lambda x: np.pad(x[0, 0], 0),
     ),
     "differences": (
+        lambda x: np.diff(x, n=0, prepend=0), lambda x: np.tril(x[0]), lambda x: np.triu(x[0], 1),
         lambda x: np.diff(x, prepend=0), lambda x: np.diff(x, axis=0, append=2.5),
         lambda x: np.diff(x, 2, 1, 1, x[:, :2]), lambda x: np.diff(x[0], prepend=x[1, :1]),
     ),
@@ -111,6 +113,42 @@ def test_what_is_assigned_by_functions_of_numpy():
     np.copyto(A, -A, where=A > 2)
     np.copyto(a, -a, where=a > 2)
     same(A, a)
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes", "bands", "dense"])
+def test_diagonals_are_filled_with_the_fill(kind):
+    a = data((4, 6), seed=1)
+    A = tensor(np.tril(a) if kind == "bands" else a, MATRICES[kind])
+    wanted = A.to_numpy().copy()
+    np.fill_diagonal(A, 0)
+    np.fill_diagonal(wanted, 0)
+    same(A, wanted)
+
+
+def test_long_diagonals():
+    n = 10**9
+    A = fa.from_coo(([5, 8, n // 2], [7, 8, 3]), [1.0, 2.0, 3.0], (n, n))
+    np.fill_diagonal(A, 0)
+    assert (A.nstored, A[8, 8], A[5, 7]) == (2, 0, 1)
+    T = fa.from_coo(([5, 8], [7, 8], [1, 8]), [1.0, 2.0], (n, n, n))
+    np.fill_diagonal(T, 0)
+    assert T.nstored == 1
+    with pytest.raises(DimensionMismatch, match=r"unequal sizes \(2, 2, 3\)"):
+        np.fill_diagonal(fa.zeros((2, 2, 3)), 1)
+
+
+def test_many_values_fill_a_diagonal_with_a_warning(monkeypatch):
+    A = fa.from_coo(([5], [7]), [1.0], (10**9, 10**9))
+    monkeypatch.setattr(np, "arange", no_memory)
+    with (
+        pytest.raises(OutOfMemory, match="no memory for a diagonal of shape"),
+        pytest.warns(PerformanceWarning, match="fill_diagonal stores 1000000000 more elements"),
+    ):
+        np.fill_diagonal(A, 1)
+
+
+def no_memory(*_):
+    raise MemoryError
 
 
 @pytest.mark.parametrize("kind", ["rows", "hashes", "dense"])
@@ -298,3 +336,78 @@ def test_limits_that_the_dtype_cannot_hold(limits, dtype):
     else:
         same(np.clip(A, *limits), wanted)
         same(fa.compute(fa.clip(fa.lazy(A), *limits)), wanted)
+
+
+UNIQUE = [(i, v, c) for i in (False, True) for v in (False, True) for c in (False, True)]
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes", "runs", "dense"])
+@pytest.mark.parametrize("fill", [0.0, 2.5, np.nan])
+def test_unique_is_that_of_numpy(kind, fill):
+    a = data((5, 4), fill=fill, seed=4)
+    a[1, 2] = a[3, 3] = np.nan
+    A = tensor(a, MATRICES[kind], fill)
+    for axis in (None, 0, 1):
+        for asked in UNIQUE:
+            wanted, found = np.unique(a, *asked, axis), np.unique(A, *asked, axis)
+            for x, y in zip(*(z if any(asked) else (z,) for z in (wanted, found)), strict=True):
+                assert (type(y), y.dtype, y.shape) == (np.ndarray, x.dtype, x.shape)
+                np.testing.assert_array_equal(y, x)
+
+
+def test_unique_is_not_dense_in_silence():
+    A = fa.from_coo(([5, 10**6], [7, 3]), [1.0, 2.0], (2 * 10**6, 3 * 10**6))
+    values, index, counts = np.unique(A, return_index=True, return_counts=True)
+    assert values.tolist() == [0, 1, 2]
+    assert index.tolist() == [0, 15000007, 3000000000003]
+    assert counts.tolist() == [6 * 10**12 - 2, 1, 1]
+    B = fa.from_coo(([5], [7]), [np.inf], (5000, 5000))
+    dense = r"the result of unique is dense: \(5000, 5000\), 191 MiB, from at most 1 stored values"
+    for options in ({"return_inverse": True}, {"axis": 0}):
+        with pytest.warns(PerformanceWarning, match=dense):
+            np.unique(B, **options)
+    with pytest.warns(PerformanceWarning, match=dense):
+        fa.unique_all(fa.log(B * 0 - 1))
+
+
+ORDERS = (None, 1, -1, 2, -2, 3, 0, np.inf, -np.inf, "fro", "nuc", "x")
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+@pytest.mark.parametrize("axis", [None, 1, (0, 1), (1, 0), (-1,), (0, 0)])
+def test_norms_are_those_of_numpy(kind, axis):
+    a = data((4, 5), seed=2)
+    A = tensor(a, MATRICES[kind])
+    for order in ORDERS:
+        for keepdims in (False, True):
+            try:
+                wanted = np.linalg.norm(a, order, axis, keepdims)
+            except ValueError:
+                with pytest.raises(ValueError, match="norm|distinct"):
+                    fa.norm(A, order, axis, keepdims)
+                continue
+            of_matrices = order in (2, -2, "nuc") and axis not in (1, (-1,))
+            if kind == "rows" and of_matrices:
+                with pytest.raises(FormatError, match="norm is of dense arrays"):
+                    fa.norm(A, order, axis, keepdims)
+                continue
+            for norm in (fa.norm, np.linalg.norm):
+                same(norm(A, order, axis, keepdims), wanted)
+
+
+def test_the_norm_of_a_lazy_array_is_lazy():
+    a = data((4, 5), seed=2)
+    found = fa.norm(fa.lazy(tensor(a, MATRICES["rows"])), 1)
+    assert isinstance(found, Lazy)
+    same(fa.compute(found), np.linalg.norm(a, 1))
+
+
+def test_orders_of_norms_that_there_are_not():
+    x = fa.ones(3)
+    with pytest.raises(ValueError, match=r"the norm 'fro' is of matrices, not along 1 axes: give"):
+        fa.norm(x, "fro")
+    with pytest.raises(ValueError, match="of matrices it is 'fro', 1"):
+        fa.norm(fa.ones((3, 3)), 3)
+    with pytest.raises(ValueError, match="the norm of vectors has a number as ord, not 'fro'"):
+        fa.linalg.vector_norm(x, ord="fro")

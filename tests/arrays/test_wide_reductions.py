@@ -80,3 +80,20 @@ def test_coordinates_become_rows_unless_most_are_empty():
     cube = fa.from_coo(([0, 1], [1, 1], [2, 0]), [1.0, 2.0], (2, 3, 4))
     assert [level.name for level in cube.format.levels()][:2] == ["Dense", "SparseList"]
     assert fa.from_coo((), [5.0], ()).to_numpy() == 5
+
+
+HALF = np.ones(4096, np.float16)
+SUMS = {
+    "matmul": lambda x: x @ x, "matrix": lambda x: (x[None] @ x[:, None])[0, 0],
+    "vecdot": lambda x: fa.vecdot(x, x), "tensordot": lambda x: fa.tensordot(x, x, axes=1),
+    "einsum": lambda x: fa.einsum("i,i->", x, x), "sum": lambda x: fa.sum(fa.concat([x] * 15)) / 15,
+    "norm": lambda x: fa.norm(fa.concat([x] * 16)) * 16,
+    "lazy": lambda x: fa.compute(fa.sum(fa.lazy(x) * fa.lazy(x))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("level", [SparseList, Dense])
+def test_half_floats_are_summed_in_single_precision(name, level):
+    found = SUMS[name](fa.asarray(HALF, format=level(Element(np.float16(0)))))
+    assert (found.dtype, float(found)) == (np.float16, 4096)

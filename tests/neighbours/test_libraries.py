@@ -181,6 +181,7 @@ OF_XARRAY = {
     "quantiles": lambda x: x.quantile([0.2, 0.5], "b"),
     "quantile": lambda x: x.quantile(0.9, "a", skipna=False),
     "round": lambda x: x.round(1), "var": lambda x: x.var("a"), "prod": lambda x: x.prod("a"),
+    "any of numpy": lambda x: np.any(x, axis=0), "all of numpy": lambda x: np.all(x, axis=1),
 }  # fmt: skip
 
 
@@ -197,8 +198,9 @@ def test_arrays_of_xarray_stay_tensors(name: str) -> None:
 
 def test_estimators_of_scikit_learn_take_views() -> None:
     A = fa.random((200, 20), 0.2, format=CSR, rng=0)
-    view = A.to_scipy()
+    view = A.to_scipy(index_dtype=np.int32)
     assert np.shares_memory(view.data, A.buffers["2_val"])
+    assert models.LogisticRegression(solver="liblinear").fit(view, A[:, 0].to_numpy() > 0)
     target = A.to_numpy() @ np.arange(20.0)
     fitted = models.Ridge(alpha=1e-6, fit_intercept=False, solver="lsqr", tol=1e-12).fit(
         view, target

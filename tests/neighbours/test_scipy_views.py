@@ -10,6 +10,8 @@ import scipy.sparse as sp
 import finch_array as fa
 import finch_core
 from finch_core import Tensor, _, kernel, stored
+from finch_core.errors import FormatError, IndexOverflow
+from finch_levels import Element, SparseCOO
 
 MAKERS = ["csr_array", "csc_array", "coo_array", "dia_array", "bsr_array", "lil_array"]
 CONVERSIONS = {
@@ -78,3 +80,28 @@ def test_values_are_shared_unless_copied(make):
 def test_what_must_be_copied_is_refused_without_a_copy():
     with pytest.raises(ValueError, match="without a copy"):
         fa.asarray(sp.lil_array(np.eye(3)), copy=False)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_index_arrays_of_a_dtype_over_the_same_values(dtype):
+    A = fa.from_coo(([0, 2, 1], [1, 0, 2]), [1.0, 2.0, 3.0], (3, 4))
+    lists = fa.from_coo(([5], [7]), [1.0], (10**6, 10**6))
+    T = A.to(SparseCOO(SparseCOO(Element(0.0))))
+    for x in (A, A.T, T, lists):
+        S = x.to_scipy(index_dtype=dtype)
+        parts = S.coords if S.format == "coo" else (S.indices, S.indptr)
+        assert [part.dtype for part in parts] == [dtype] * 2
+        assert (x.to_scipy() != S).nnz == 0
+    assert np.shares_memory(A.to_scipy(index_dtype=np.int32).data, A.buffers["2_val"])
+    assert A.to_scipy().indices.dtype == np.int64
+    filled = fa.astype(A, np.float64) + 1
+    S = filled.to_scipy_sparse(accept_fv=1, index_dtype=dtype)
+    assert S.indices.dtype == dtype
+
+
+def test_index_dtypes_that_do_not_do():
+    A = fa.from_coo(([5], [3]), [1.0], (2**31, 4))
+    with pytest.raises(IndexOverflow, match="index arrays of int32 do not hold 2147483648"):
+        A.to_scipy(index_dtype=np.int32)
+    with pytest.raises(FormatError, match="are of int32 or int64, not of int16"):
+        A.to_scipy(index_dtype=np.int16)
