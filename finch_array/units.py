@@ -61,11 +61,14 @@ def contents_of(
     tensor: Tensor, arrays: Any, own: Sequence[tuple[str, Part | None, Field]], copied: bool
 ) -> dict[str, Any]:
     """What a level holds, by name, for fields that are each a part of a tensor whose ``arrays`` are
-    these, copied or not; nothing where there is none, as for scratch."""
+    these, copied or not; what it begins with where there is none, as for scratch, and for what
+    describes memory that is not in use."""
     contents: dict[str, Any] = {}
     for name, part, field in own:
         if part is None:
             contents[name] = np.empty(0, field.dtype) if field.is_buffer else field.init
+        elif field.private:
+            contents[name] = field.init
         elif field.is_buffer:
             contents[name] = arrays[part.number].copy() if copied else arrays[part.number]
         else:

@@ -113,7 +113,7 @@ def caller(
         library.thread(), int(loader.ffi().cast("uintptr_t", kernel.function)),
         cache.control.ctypes.data, cache.calls.ctypes.data,
         -1 if cache.result is None else cache.result,
-        *map(id, (MISSED, None, cache.gather, cache.settle, *_NAMES, object)),
+        *map(id, (MISSED, None, cache.gather, cache.settle, cache.leave, *_NAMES, object)),
         *map(id, (*_MARKS, cache.writer, True, False)), 0,
         names.ctypes.data, attributes.ctypes.data, len(places), places.ctypes.data,
         watched.ctypes.data,

@@ -54,6 +54,7 @@ unsigned long long PyLong_AsUnsignedLongLong(object *);
 void *PyLong_AsVoidPtr(object *);
 object *PyDict_GetItemWithError(object *, object *);
 object *PyErr_Occurred(void);
+void PyErr_SetObject(object *, object *);
 void PyErr_Clear(void);
 void PyErr_Fetch(object **, object **, object **);
 void PyErr_Restore(object *, object *, object *);
@@ -88,7 +89,7 @@ struct cache {
     int64_t *control;
     uint64_t *calls;
     int64_t result;
-    object *missed, *none, *gather, *settle;
+    object *missed, *none, *gather, *settle, *leave;
     object *state, *signature, *address, *memory;  // names
     object *plain;                                 // the class of states of tensors with memory
     object *writing, *ended, *lent, *writer;       // names, and the mark of its own calls
@@ -260,6 +261,43 @@ static bool overlap(const uint64_t *a, uint64_t count, const uint64_t *b, uint64
     return false;
 }
 
+// Act on a status; false with an exception where the call fails.
+static bool settled(const struct cache *c, int64_t status, object *args)
+{
+    object *const code = PyLong_FromLongLong(status), *failure = 0;
+    if (code) {
+        failure = PyObject_CallFunctionObjArgs(c->settle, code, args, (void *)0);
+        Py_DecRef(code);
+    }
+    if (!failure) {
+        object *type, *value, *traceback, *left = 0;
+        PyErr_Fetch(&type, &value, &traceback);
+        for (int again = 0; again < 8 && !left; again++) {  // handlers may raise in it, too
+            PyErr_Clear();
+            left = PyObject_CallFunctionObjArgs(c->leave, args, (void *)0);
+        }
+        if (left)
+            Py_DecRef(left);
+        PyErr_Clear();
+        PyErr_Restore(type, value, traceback);
+        return false;
+    }
+    const bool done = failure == c->none;
+    if (!done)
+        PyErr_SetObject((object *)failure->type, failure);
+    Py_DecRef(failure);
+    return done;
+}
+
+static object *result(const struct cache *c, object *args)
+{
+    if (c->result < 0 && c->gather != c->none)
+        return PyObject_CallFunctionObjArgs(c->gather, args, (void *)0);
+    object *const found = c->result < 0 ? c->none : PyTuple_GetItem(args, c->result);
+    Py_IncRef(found);
+    return found;
+}
+
 static object *missed(struct cache *c)
 {
     PyErr_Clear();
@@ -328,24 +366,11 @@ static object *call(object *owner, object *args)
     void *const thread = PyEval_SaveThread();
     const int64_t status = c->kernel($words);
     PyEval_RestoreThread(thread);
-    c->busy = 0;
     for (uint64_t k = 0; k < c->watched; k++)
         c->values[k] = *c->places[k];
-    if (status != 0) {
-        object *const code = PyLong_FromLongLong(status);
-        object *found = 0;
-        if (code) {
-            found = PyObject_CallFunctionObjArgs(c->settle, code, args, (void *)0);
-            Py_DecRef(code);
-        }
-        unmark(c);
-        return found;
-    }
+    object *const found = status == 0 || settled(c, status, args) ? result(c, args) : 0;
     unmark(c);
-    if (c->result < 0 && c->gather != c->none)
-        return PyObject_CallFunctionObjArgs(c->gather, args, (void *)0);
-    object *const found = c->result < 0 ? c->none : PyTuple_GetItem(args, c->result);
-    Py_IncRef(found);
+    c->busy = 0;
     return found;
 }
 

@@ -50,6 +50,8 @@ def cached_caller(
         nonlocal cached, followed
         if cache is None or followed == cache.calls[0] or threading.get_ident() != owner:
             return
+        if not all(guard.holds() for guard in binding.guards):
+            return  # an array is not what it was, which ``otherwise`` refuses
         bound.follow(cache.watched[1].tolist())
         followed = int(cache.calls[0])
         if made < MOST_TIMES:

@@ -94,20 +94,17 @@ def inline_cache(
     def gather(args: tuple[Any, ...]) -> Any:
         return specialized.gather(args, locals_)
 
-    def settle(status: int, args: tuple[Any, ...]) -> Any:
+    def settle(status: int, args: tuple[Any, ...]) -> BaseException | None:
         values = [as_value(arg) for arg in args]
-        failure: BaseException | None
-        try:
-            failure = specialized.handle_status(status, compiled, values, locals_, control)
-        except BaseException as error:  # of a signal's handler
-            compiled.blame(error)
-            specialized.leave(compiled, values, locals_)
-            failure = error
-        if failure is None:
-            return gather(args)
-        if locals_:  # what they hold is not known
+        failure = specialized.handle_status(status, compiled, values, locals_, control)
+        if failure is not None and locals_:  # what they hold is not known
             end()
-        raise failure
+        return failure
+
+    def leave(args: tuple[Any, ...]) -> None:
+        if locals_:
+            end()
+        specialized.leave(compiled, [as_value(arg) for arg in args], locals_)
 
     place = specialized.given_result()
     gathers = gather if place is None and specialized.has_results else None
@@ -117,7 +114,7 @@ def inline_cache(
     writer.ended = True
     return InlineCache(
         guards, names, attributes, watched, workspace, control, np.zeros(1, np.uint64), place,
-        gathers, settle, writer,
+        gathers, settle, leave, writer,
     )  # fmt: skip
 
 

@@ -294,6 +294,9 @@ def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
         arrays = [_aligned(array) for array in arrays]
         check_parts(unset(format).layout, unset(format).record, record, arrays)
         tensor = Tensor.of_parts(format, record, arrays)
+        for part in tensor.layout.scalars:
+            if part.field.private:  # of memory that was not in use, and is left behind
+                tensor.set_scalar(part, part.field.init)
         checked_shape(tensor.shape, tensor.ndim)
         validate(tensor)
     except (FinchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as why:

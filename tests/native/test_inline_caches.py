@@ -1,6 +1,7 @@
 """Calls whose arguments are compared in C: what they take, what they leave to Python, and that they
 keep nothing alive."""
 
+import contextlib
 import gc
 import signal
 import sys
@@ -359,6 +360,91 @@ def test_an_interrupt_and_a_handler_that_calls_the_kernel():
     assert inner[0] == 1.0
     y[0] = 0
     assert spin(y, 2)[0] == 1.5
+
+
+@contextlib.contextmanager
+def entering(name, act):
+    """``act`` is called where a function ``name`` is entered, as handlers of signals may be."""
+
+    def entered(frame, event, argument):
+        if event == "call" and frame.f_code.co_name == name:
+            act()
+
+    sys.setprofile(entered)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def test_a_handler_that_raises_as_the_kernel_returns():
+    @kernel(backend="c")
+    def copied(y, A):
+        y[...] = 0
+        for i in _:
+            y[i] = A[i]
+
+    fmt = SparseList(Element(0.0))
+    y, one, many = Tensor(fmt), Tensor(fmt, np.eye(3)[1]), Tensor(fmt, np.arange(4000.0))
+    for _ in range(8):
+        copied(y, one)
+    before, raised = in_python(copied), []
+
+    def interrupt():
+        if len(raised) < 2:  # in `settle`, and once more in `leave`
+            raised.append(True)
+            raise KeyboardInterrupt
+
+    with entering("settle", interrupt), pytest.raises(KeyboardInterrupt):
+        copied(y, many)  # its buffers move
+    raised.clear()
+    assert in_python(copied) == before
+    assert y.nstored <= y.arrays[-1].size
+    assert y.to_numpy().shape == (4000,)
+    assert y.writer.ended
+    copied(y, many)
+    assert y.to_numpy().tolist() == many.to_numpy().tolist()
+
+
+def test_a_handler_that_calls_the_kernel_before_its_result_is_taken():
+    @kernel(backend="c")
+    def total(x):
+        s = 0.0
+        for i in _:
+            s += x[i]
+        return s
+
+    one, two = np.full(3, 1.0), np.full(3, 2.0)
+    for _ in range(3):
+        total(one)
+    inner = []
+    with entering("gather", lambda: inner or inner.append(total(two))):
+        found = total(one)
+    assert (found, inner) == (3.0, [6.0])
+    call = total.bind(one)
+    inner.clear()
+    with entering("gather", lambda: inner or inner.append(total(two))):
+        found = call()
+    assert (found, inner) == (3.0, [6.0])
+
+
+def test_bound_calls_refuse_an_array_that_has_changed_each_time(scaled):
+    y, x = np.zeros(6), np.arange(6.0)
+    call = scaled.bind(y, x, 2.0)
+    call()
+    x.dtype = np.int64
+    for _ in range(4):
+        with pytest.raises(FormatError, match="x has another shape, dtype or memory"):
+            call()
+    x.dtype = float
+    y.shape = 6, 1
+    for _ in range(4):
+        with pytest.raises(FormatError, match="y has another shape, dtype or memory"):
+            call()
+    y.shape = (6,)
+    y[:] = 0
+    assert call().tolist() == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    assert call() is y
 
 
 def test_nothing_is_kept_alive(scaled):

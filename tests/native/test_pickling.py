@@ -11,9 +11,10 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from finch_core import Tensor
+import finch_array as fa
+from finch_core import Tensor, kernel
 from finch_core.errors import FormatError
-from finch_levels import Dense, Element, SparseList
+from finch_levels import Dense, Element, SparseByteMap, SparseList
 
 ROOT = Path(__file__).parents[2]
 
@@ -200,3 +201,22 @@ def test_damaged_pickles_of_tensors_are_refused():
             restore(*parts)
         assert words in str(error.value), (words, str(error.value))
         assert "hint: pickle it again" in str(error.value)
+
+
+def test_what_describes_memory_that_is_not_in_use_is_left_behind():
+    """A byte map knows how much of its memory is clear, of which a pickle has less."""
+
+    @kernel(backend="c")
+    def copied(y, A):
+        y[...] = 0
+        for i in _:
+            y[i] = A[i]
+
+    for n in (0, 3):
+        small = Tensor(SparseByteMap(Element(0.0)), np.ones(10))
+        copied(small, np.ones(n))
+        expanded = fa.squeeze(fa.expand_dims(small, axis=0), axis=0)
+        for again in (pickle.loads(pickle.dumps(small)), expanded):
+            assert [again.scalar(part) for part in again.layout.scalars] == [0, 0, 1]
+            copied(again, np.arange(1.0, 9.0))
+            assert again.to_numpy().tolist() == [*range(1, 9)]
