@@ -91,8 +91,10 @@ def inline_cache(
     compiled, control = specialized.compiled, specialized.control_block()
     locals_, workspace = specialized.made_workspace() if specialized.has_locals else ((), [])
 
+    read = specialized.number_reader(locals_)
+
     def gather(args: tuple[Any, ...]) -> Any:
-        return specialized.gather(args, locals_)
+        return specialized.gather(args, locals_) if read is None else read()
 
     def settle(status: int, args: tuple[Any, ...]) -> BaseException | None:
         values = [as_value(arg) for arg in args]

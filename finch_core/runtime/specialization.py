@@ -366,6 +366,13 @@ class Specialization:
         kind, place = self._results[0]
         return place if kind is Result.ARGUMENT else None
 
+    def number_reader(self, locals_: Sequence[TensorStorage]) -> Callable[[], Any] | None:
+        """A function that gives the result of a call from its temporaries, where it is one number
+        that is read at once."""
+        if not self._single or not self._results or self._results[0][0] is not Result.NUMBER:
+            return None
+        return locals_[self._results[0][1]].number_reader()
+
     def gather(self, given: Sequence[Any], locals_: Sequence[Any]) -> Any:
         """The results of a call: arguments as they were given, temporaries, and the numbers of
         variables."""

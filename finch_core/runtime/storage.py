@@ -252,6 +252,16 @@ class TensorStorage:
         raw = self.record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
         return raw.view(part.field.dtype)[0]
 
+    def number_reader(self) -> Callable[[], Any] | None:
+        """A function that gives what ``Tensor.value`` does, where that is a word of the record."""
+        scalars = self.layout.scalars
+        if self.layout.ndim or self.layout.buffers or len(scalars) != 1:
+            return None
+        place, dtype = scalars[0].offset, scalars[0].field.dtype
+        if dtype.itemsize != 8 or dtype.kind not in "iuf":
+            return None
+        return self.record.view(dtype)[place : place + 1].item
+
     def set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
         """Set the shape, and the scalars and buffers of each level. Raises ``PluginError`` where a
         level gives no value for a field, or an array of another dtype."""
