@@ -36,6 +36,7 @@ html_theme_options = {
     "search_as_you_type": True,
     "header_links_before_dropdown": 8,
 }
+html_sidebars: dict[str, list[str]] = {"decisions/**": []}  # each would list all the others
 html_show_sourcelink = False
 html_copy_source = False
 
