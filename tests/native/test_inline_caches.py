@@ -596,6 +596,7 @@ def test_bound_calls_of_other_threads_and_after_a_failure():
 def test_a_draft_is_replaced_first(monkeypatch, scaled, tmp_path):
     monkeypatch.setenv("FINCH_DRAFTS", "1")
     monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("finch_core.runtime.drafts.DRAFT_SECONDS", 1e9)
     monkeypatch.delenv("FINCH_CFLAGS", raising=False)  # with which there are no drafts
     y, x = np.zeros(3), np.ones(3)
     for _ in range(20):
