@@ -80,7 +80,8 @@ def _repeated(array: Any, new: Any, wanted: tuple[int, ...]) -> tuple[list[Any],
     fill = array.fill_value
     if is_dense(new) or not same(new.fill_value, fill):
         if not is_dense(new):
-            warn_dense("insert", new.shape, new.dtype, [array, new], "a fill alike stores less")
+            hint = "a part with the fill of the array takes memory for what differs from it"
+            warn_dense("insert", new.shape, new.dtype, [array, new], hint)
         data = new.to_numpy()
         own: Any = differs(data, fill).nonzero()
         values = data[own]

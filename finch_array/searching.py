@@ -296,7 +296,8 @@ def unique_parts(array: Any, equal_nan: bool) -> Any:
     if not is_dense(array) and array.ndim and (equal_nan or fill == fill) and array.size:
         return _unique_of_sparse(array, equal_nan)
     if not is_dense(array) and array.ndim:
-        warn_dense("unique", array.shape, array.dtype, [array], "where every NaN is one, it is not")
+        hint = "np.unique takes all NaN as one, and memory for what is stored"
+        warn_dense("unique", array.shape, array.dtype, [array], hint)
     values, index, inverse, counts = np.unique(
         array.to_numpy(),
         return_index=True,

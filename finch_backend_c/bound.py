@@ -17,19 +17,7 @@ import numpy as np
 from finch_backend_c import loader, support
 from finch_core.interface.abi import CHANGED, ELSEWHERE
 
-_TEXT = """\
-#include <stdint.h>
-
-// What a call is bound to: the thread, the words that must not change, the kernel, its arguments.
-struct bound {
-    uintptr_t thread;
-    uint64_t count;
-    const uint64_t *const *places;
-    uint64_t *values;
-    int64_t (*kernel)($types);
-    uint64_t words[];
-};
-
+HERE = """\
 static _Thread_local char here;
 
 uintptr_t finch_thread(void)
@@ -43,7 +31,22 @@ static inline double real(uint64_t word)
     __builtin_memcpy(&value, &word, sizeof value);
     return value;
 }
+"""
+"""The thread that calls, and floats from words."""
+_TEXT = """\
+#include <stdint.h>
 
+// What a call is bound to: the thread, the words that must not change, the kernel, its arguments.
+struct bound {
+    uintptr_t thread;
+    uint64_t count;
+    const uint64_t *const *places;
+    uint64_t *values;
+    int64_t (*kernel)($types);
+    uint64_t words[];
+};
+
+$here
 // The words are remembered as the kernel leaves them: an output may have been resized.
 int64_t finch_bound(struct bound *bound)
 {
@@ -80,7 +83,7 @@ def passed_words(signature: str) -> tuple[str, str]:
 def text(signature: str) -> str:
     """The C text for kernels of a signature (see ``entry.signature``)."""
     types, words = passed_words(signature)
-    filled = {"$types": types, "$words": words}
+    filled = {"$types": types, "$words": words, "$here": HERE}
     filled |= {"$elsewhere": str(ELSEWHERE), "$changed": str(CHANGED)}
     found = _TEXT
     for name, value in filled.items():

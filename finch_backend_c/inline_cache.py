@@ -72,7 +72,7 @@ def _examples() -> Iterator[np.ndarray[Any, Any]]:
 
 @lru_cache(maxsize=64)
 def _shared(signature: str, count: int) -> support.Shared[_Library]:
-    return support.Shared("inline cache", text(signature, count), _Library)
+    return support.Shared("inline cache", text(signature, count), _Library, support.OWN)
 
 
 @lru_cache(maxsize=1)
@@ -83,12 +83,9 @@ def is_supported() -> bool:
     return sys.implementation.name == "cpython" and has_lock and sys.maxsize == 2**63 - 1
 
 
-def caller(
-    kernel: Any, signature: str, cache: InlineCache, wait: bool
-) -> Callable[[Any], Any] | None:
+def caller(kernel: Any, signature: str, cache: InlineCache) -> Callable[[Any], Any] | None:
     """The function of tuples of arguments that calls ``kernel`` through ``cache``; None where there
-    is none yet, as its library is being compiled beside, for which this may ``wait``, and where
-    there is none at all."""
+    is none yet, as its library is being compiled beside, and where there is none at all."""
     if not is_supported() or "c" in signature:
         return None
     guards = cache.guards
@@ -97,7 +94,7 @@ def caller(
     if any(isinstance(g, TensorGuard) and len(g.memory) > MOST_RANGES for g in guards):
         return None
     shared = _shared(signature, len(guards))
-    if not (wait or shared.is_ready()):
+    if not shared.is_ready():
         return None
     library = shared.get()
     if library is None or not library.reads_arrays:

@@ -7,7 +7,7 @@ NumPy's own headers read them, for modules that were compiled long before.
 
 from __future__ import annotations
 
-from finch_backend_c.bound import passed_words
+from finch_backend_c.bound import HERE, passed_words
 
 MOST_RANGES, MOST_DIMENSIONS = 12, 8
 """The most buffers of a tensor, and dimensions of an array: arguments with more are compared in
@@ -103,20 +103,7 @@ struct cache {
     struct guard guards[$count];
 };
 
-static _Thread_local char here;
-
-uintptr_t finch_thread(void)
-{
-    return (uintptr_t)&here;
-}
-
-static inline double real(uint64_t word)
-{
-    double value;
-    __builtin_memcpy(&value, &word, sizeof value);
-    return value;
-}
-
+$here
 // Whether the attribute of an object is this one.
 static bool has(object *x, object *name, const object *expected)
 {
@@ -359,8 +346,10 @@ static object *call(object *owner, object *args)
                     return missed(c);
     for (int k = $count + 1; k < $total; k++)
         w[k] = c->workspace[k - $count - 1];
-    if (!mark(c, args))
+    if (!mark(c, args)) {
+        unmark(c);
         return missed(c);
+    }
     ++*c->calls;
     c->busy = 1;
     void *const thread = PyEval_SaveThread();
@@ -403,7 +392,8 @@ def text(signature: str, count: int) -> str:
     types, words = passed_words(signature)
     total = len(signature) + 1
     filled = {
-        "$types": types, "$words": words, "$letters": signature[:count], "$count": str(count),
+        "$here": HERE, "$types": types, "$words": words, "$letters": signature[:count],
+        "$count": str(count),
         "$total": str(total), "$workspace": str(max(total - 1 - count, 1)),
         "$ranges": str(MOST_RANGES), "$dimensions": str(MOST_DIMENSIONS),
     }  # fmt: skip

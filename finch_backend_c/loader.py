@@ -76,11 +76,11 @@ class CKernel:
         run: Callable[[], int] = call
         return run
 
-    def inline_cache(self, cache: Any, wait: bool = False) -> Callable[[Any], Any] | None:
+    def inline_cache(self, cache: Any) -> Callable[[Any], Any] | None:
         """The function that calls this kernel through an inline cache (see
         ``interface.inline_cache``); None where there is none, or none yet."""
         found: Callable[[Any], Any] | None = imported("finch_backend_c.inline_cache").caller(
-            self, self._signature, cache, wait
+            self, self._signature, cache
         )
         return found
 

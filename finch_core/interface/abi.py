@@ -88,7 +88,7 @@ def _no_other() -> None:
     """A kernel that is not compiled again."""
 
 
-def _no_cache(_cache: InlineCache, _wait: bool = False, /) -> None:
+def _no_cache(_cache: InlineCache, /) -> None:
     """A kernel whose arguments are compared in Python."""
 
 
@@ -108,9 +108,9 @@ class CompleteKernel:
     what it was after the last run (before the first: when the kernel was bound); and ``ELSEWHERE``
     in a thread other than the one that bound it. If the callable has ``words``, its arguments in a
     mutable sequence, the addresses among them may be replaced between runs.
-    ``inline_cache(cache, wait)``: a function of a tuple of arguments that calls it through an
-    ``InlineCache`` (``interface.inline_cache``), or None where there is none at all, or none yet,
-    for which it may ``wait`` (None).
+    ``inline_cache(cache)``: a function of a tuple of arguments that calls it through an
+    ``InlineCache`` (``interface.inline_cache``), or None where there is none yet, or none at all
+    (None).
     """
 
     __slots__ = (
@@ -147,7 +147,7 @@ class CompleteKernel:
         self.bound: Callable[[Sequence[Any], Sequence[int]], Callable[[], int]] = getattr(
             made, "bound", partial(bound_here, self.function)
         )
-        self.inline_cache: Callable[[InlineCache, bool], Callable[[Any], Any] | None] = getattr(
+        self.inline_cache: Callable[[InlineCache], Callable[[Any], Any] | None] = getattr(
             made, "inline_cache", _no_cache
         )
         self.interruption: Callable[[], BaseException] = getattr(

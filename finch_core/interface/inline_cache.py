@@ -71,14 +71,13 @@ class InlineCache:
     is a control block of the thread, ``workspace`` has the addresses of the records that the kernel
     takes behind its arguments, and ``calls`` is a word that counts.
 
-    While a call runs, with these three, no other is made, and ``writer`` is that of the tensors
-    that are growing, and has not ``ended``.
-
     A call that is done gives the argument at the place ``result``, if that is not None, else what
     ``gather(args)`` gives, if that is not, else None. Any other status is passed to
     ``settle(status, args)``: where it gives None, the call is done, and else fails with the
     exception that it gives. If it raises, which a handler of a signal may do before anything else,
-    ``leave(args)`` is called, and the call fails with that exception.
+    ``leave(args)`` is called, and the call fails with that exception. Until all of this is done, no
+    other call is made, and ``writer``, which has not ``ended``, is that of the tensors that are
+    growing.
     """
 
     guards: Sequence[NumberGuard | ArrayGuard | TensorGuard]

@@ -90,7 +90,6 @@ def inline_cache(
     attributes = [] if seen is None else [*seen.attributes.values()]
     compiled, control = specialized.compiled, specialized.control_block()
     locals_, workspace = specialized.made_workspace() if specialized.has_locals else ((), [])
-
     read = specialized.number_reader(locals_)
 
     def gather(args: tuple[Any, ...]) -> Any:

@@ -338,7 +338,7 @@ class Specialization:
         if self._draft is not None or enter is None or self.lowered.program.free:
             return
         cache = inline_cache(self, given, values, end=self._leave_cache)
-        call = None if cache is None else self._compiled.inline_cache(cache, False)
+        call = None if cache is None else self._compiled.inline_cache(cache)
         if cache is not None and call is not None:
             self._counts.count_in(cache)
             enter(self, call)

@@ -3,7 +3,6 @@ keep nothing alive."""
 
 import contextlib
 import gc
-import signal
 import sys
 import threading
 import time
@@ -11,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+from inline_cache_support import NEEDED, begin_at_once, copying, in_python, scaling, summing
 
 from finch_backend_c import inline_cache
 from finch_core import Tensor, asarray, kernel
@@ -20,31 +20,17 @@ from finch_core.runtime.lending import Writer
 from finch_levels import Dense, Element, SparseHash, SparseList
 
 VECTOR = Dense(Element(0.0))
-pytestmark = pytest.mark.skipif(not inline_cache.is_supported(), reason="another Python")
+pytestmark = NEEDED
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    """Kernels have an inline cache from their second call on."""
-    monkeypatch.setattr(inline_caches, "CALLS", 1)
-    monkeypatch.setattr("finch_backend_c.support.Shared.is_ready", lambda _: True)
-    monkeypatch.setenv("FINCH_DRAFTS", "0")
-
-
-def in_python(run):
-    """The number of calls of a kernel that were not made through an inline cache."""
-    return sum(s._counts.in_python for s in run._specializations.values())
+    begin_at_once(monkeypatch)
 
 
 @pytest.fixture
 def scaled():
-    @kernel(backend="c")
-    def scaled(y, x, by):
-        for i in range(x.shape[0]):
-            y[i] = by * x[i]
-        return y
-
-    return scaled
+    return scaling()
 
 
 @pytest.fixture
@@ -134,12 +120,7 @@ def test_a_kernel_that_fails_says_why_and_goes_on(cached):
 
 
 def test_tensors():
-    @kernel(backend="c")
-    def summed(y, A):
-        for i in _:
-            for j in _:
-                y[i] += A[i, j]
-
+    summed = summing()
     fmt = Dense(SparseList(Element(0.0)))
     y, first = Tensor(VECTOR, np.zeros(2)), Tensor(fmt, np.eye(2))
     summed(y, first)
@@ -161,12 +142,7 @@ def test_tensors():
 
 
 def test_a_tensor_over_an_output():
-    @kernel(backend="c")
-    def copied(y, A):
-        y[...] = 0
-        for i in _:
-            y[i] = A[i]
-
+    copied = copying()
     x = np.arange(3.0)
     over, other = asarray(x), asarray(np.arange(3.0))
     copied(np.zeros(3), other)
@@ -176,13 +152,7 @@ def test_a_tensor_over_an_output():
 
 
 def test_outputs_that_grow():
-    @kernel(backend="c")
-    def copied(y, A):
-        y[...] = 0
-        for i in _:
-            y[i] = A[i]
-        return y
-
+    copied = copying()
     fmt = SparseList(Element(0.0))
     y, one = Tensor(fmt), Tensor(fmt, np.eye(3)[1])
     for _ in range(4):
@@ -222,15 +192,11 @@ def test_an_output_that_grows_has_one_writer():
     with pytest.raises(LifecycleError, match="y is being written by another call"):
         filled(y, 4)
     y.writer = before
-    seen = []
-    thread = threading.Thread(target=lambda: seen.append(filled(y, 1 << 20)))
+    thread = threading.Thread(target=lambda: filled(y, 1 << 20))
     thread.start()
-    refused = 0
     while thread.is_alive():
-        try:
+        with contextlib.suppress(LifecycleError):
             filled(y, 4)
-        except LifecycleError:
-            refused += 1
     thread.join()
     assert y.writer.ended
     filled(y, 4)
@@ -329,137 +295,13 @@ def test_another_thread_and_a_call_within_a_call(cached):
     assert cached(np.zeros(3), np.ones(3), 6.0).tolist() == [6.0] * 3
 
 
-@kernel(backend="c")
-def spin(y, turns):
-    for _i in range(turns):
-        y[0] = y[0] * 0.5 + 1.0
-    return y
-
-
-def test_an_interrupt_and_a_handler_that_calls_the_kernel():
-    y = np.zeros(1)
-    for _ in range(3):
-        spin(y, 10)
-    assert spin._cached
-    inner = np.zeros(1)
-
-    def handler(number, frame):
-        spin(inner, 1)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
-        began = time.perf_counter()
-        with pytest.raises(KeyboardInterrupt):
-            spin(y, 1 << 50)
-        assert time.perf_counter() - began < 30
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert inner[0] == 1.0
-    y[0] = 0
-    assert spin(y, 2)[0] == 1.5
-
-
-@contextlib.contextmanager
-def entering(name, act):
-    """``act`` is called where a function ``name`` is entered, as handlers of signals may be."""
-
-    def entered(frame, event, argument):
-        if event == "call" and frame.f_code.co_name == name:
-            act()
-
-    sys.setprofile(entered)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-
-
-def test_a_handler_that_raises_as_the_kernel_returns():
-    @kernel(backend="c")
-    def copied(y, A):
-        y[...] = 0
-        for i in _:
-            y[i] = A[i]
-
-    fmt = SparseList(Element(0.0))
-    y, one, many = Tensor(fmt), Tensor(fmt, np.eye(3)[1]), Tensor(fmt, np.arange(4000.0))
-    for _ in range(8):
-        copied(y, one)
-    before, raised = in_python(copied), []
-
-    def interrupt():
-        if len(raised) < 2:  # in `settle`, and once more in `leave`
-            raised.append(True)
-            raise KeyboardInterrupt
-
-    with entering("settle", interrupt), pytest.raises(KeyboardInterrupt):
-        copied(y, many)  # its buffers move
-    raised.clear()
-    assert in_python(copied) == before
-    assert y.nstored <= y.arrays[-1].size
-    assert y.to_numpy().shape == (4000,)
-    assert y.writer.ended
-    copied(y, many)
-    assert y.to_numpy().tolist() == many.to_numpy().tolist()
-
-
-def test_a_handler_that_calls_the_kernel_before_its_result_is_taken():
-    @kernel(backend="c")
-    def total(x):
-        s = 0.0
-        for i in _:
-            s += x[i]
-        return s
-
-    one, two = np.full(3, 1.0), np.full(3, 2.0)
-    for _ in range(3):
-        total(one)
-    inner = []
-    with entering("gather", lambda: inner or inner.append(total(two))):
-        found = total(one)
-    assert (found, inner) == (3.0, [6.0])
-    call = total.bind(one)
-    inner.clear()
-    with entering("gather", lambda: inner or inner.append(total(two))):
-        found = call()
-    assert (found, inner) == (3.0, [6.0])
-
-
-def test_bound_calls_refuse_an_array_that_has_changed_each_time(scaled):
-    y, x = np.zeros(6), np.arange(6.0)
-    call = scaled.bind(y, x, 2.0)
-    call()
-    x.dtype = np.int64
-    for _ in range(4):
-        with pytest.raises(FormatError, match="x has another shape, dtype or memory"):
-            call()
-    x.dtype = float
-    y.shape = 6, 1
-    for _ in range(4):
-        with pytest.raises(FormatError, match="y has another shape, dtype or memory"):
-            call()
-    y.shape = (6,)
-    y[:] = 0
-    assert call().tolist() == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
-    assert call() is y
-
-
 def test_nothing_is_kept_alive(scaled):
     class Other(np.ndarray):
         pass
 
     fmt = Dense(SparseList(Element(0.0)))
 
-    @kernel(backend="c")
-    def summed(y, A):
-        for i in _:
-            for j in _:
-                y[i] += A[i, j]
-        return y
-
+    summed = summing()
     y, x = np.zeros(3), np.ones(3)
     tensors = [Tensor(fmt, np.eye(3)) for _ in range(2)]
     for _ in range(3):
@@ -536,61 +378,6 @@ def test_calls_before_the_first_one_and_beside_the_compiler(monkeypatch, scaled)
     while scaled._cached == () and time.perf_counter() < end:
         scaled(y, np.ones(3), 2.0)
     assert scaled._cached
-
-
-def test_bound_calls_follow_what_calls_in_c_have_left():
-    """An output is resized and moved by the bound call, by other calls, and by Python."""
-
-    @kernel(backend="c")
-    def copied(y, A):
-        y[...] = 0
-        for i in _:
-            y[i] = A[i]
-        return y
-
-    y, A = Tensor(VECTOR), Tensor(VECTOR, np.arange(3.0))
-    call = copied.bind(y, A)
-    for _ in range(3):
-        assert call() is y
-        assert y.to_numpy().tolist() == [0.0, 1.0, 2.0]
-    other = Tensor(VECTOR, np.arange(5.0))
-    copied(y, other)  # another shape
-    with pytest.raises(DimensionMismatch, match="y has another shape"):
-        call()
-    copied(y, A)
-    for _ in range(12):
-        call()
-        y.fill((3,))  # other memory
-        call()
-        assert y.to_numpy().tolist() == [0.0, 1.0, 2.0]
-
-
-def test_bound_calls_of_other_threads_and_after_a_failure():
-    @kernel(backend="c")
-    def at(x, k):
-        t = 0.0
-        t += x[k[0]]
-        return t
-
-    x, k = np.arange(4.0), np.array([2])
-    call = at.bind(x, k)
-    found = [call()]
-
-    def work():
-        found.append(call())
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    k[0] = 9
-    with pytest.raises(IndexError):
-        call()
-    k[0] = 3
-    found += [call(), call()]
-    assert found == [2.0, 2.0, 3.0, 3.0]
-    x.shape = 2, 2
-    with pytest.raises(FormatError, match="x has another shape"):
-        call()
 
 
 def test_a_draft_is_replaced_first(monkeypatch, scaled, tmp_path):
