@@ -102,6 +102,8 @@ class Shared(Generic[T]):
 
     def get(self) -> T | None:
         """What is shared; None on systems where the library cannot be made."""
+        if self.made is not None:  # no lock, which an interrupt may leave held
+            return self.made
         with self._lock:
             if self.made is None:
                 if self._compiling is not None:
