@@ -77,8 +77,9 @@ class Shared(Generic[T]):
             if self.made is None and self._compiling is None and cache.directory() is not None:
                 for needed in ("subprocess", "finch_backend_c.helpers"):
                     imported(needed)  # all that the thread imports
-                self._compiling = threading.Thread(target=self._compile)
-                self._compiling.start()
+                compiling = threading.Thread(target=self._compile)
+                compiling.start()
+                self._compiling = compiling  # a thread that an interrupt kept from starting is none
 
     def is_ready(self) -> bool:
         """Whether ``get`` has nothing to compile; begins to compile the library if it has."""

@@ -32,40 +32,39 @@ else:
             return values[name]
 
 
-class Lock:
-    """A lock that one thread may take several times, and that is free in a forked child unless the
-    thread that forked holds it. For ``with`` statements."""
+if TYPE_CHECKING:
 
-    __slots__ = ("__weakref__", "_depth", "_lock", "_owner")
+    class _RLock:
+        def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
+        def release(self) -> None: ...
+        def __enter__(self) -> bool: ...
+        def __exit__(self, *exc: object) -> None: ...
+        def _is_owned(self) -> bool: ...
+        def _at_fork_reinit(self) -> None: ...
+
+else:
+    _RLock = type(threading.RLock())
+
+
+class Lock(_RLock):
+    """A lock that one thread may take several times, and that is free in a forked child unless the
+    thread that forked holds it. For ``with`` statements.
+
+    It is taken and given back by C alone: a handler of a signal that raises an exception, as
+    Control-C does, runs between steps of Python, of which there is none between the lock that is
+    taken and the body of ``with``. One more would leave the lock held for ever.
+    """
+
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._owner, self._depth = 0, 0
+        super().__init__()
         _locks.add(self)
-
-    def acquire(self, timeout: float) -> bool:
-        """Take the lock as it is taken for a fork: a child finds it free. False after ``timeout``
-        seconds."""
-        return self._lock.acquire(timeout=timeout)
-
-    def release(self) -> None:
-        """Give back what ``acquire`` has taken."""
-        self._lock.release()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._owner, self._depth = threading.get_ident(), self._depth + 1
-
-    def __exit__(self, *exc: object) -> None:
-        self._depth -= 1
-        self._owner = self._owner if self._depth else 0
-        self._lock.release()
 
     def renew(self) -> None:
         """Free the lock from a thread that is gone."""
-        if self._owner != threading.get_ident():
-            self._lock = threading.RLock()
-            self._owner, self._depth = 0, 0
+        if not self._is_owned():
+            self._at_fork_reinit()
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
@@ -96,7 +95,7 @@ _holding: list[bool] = []
 
 
 def _before() -> None:
-    _holding.append(importing.acquire(_PATIENCE))
+    _holding.append(importing.acquire(timeout=_PATIENCE))
 
 
 def _after() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from finch_core import Tensor, _, kernel, swap
 from finch_core.errors import OutOfBounds
+from finch_core.locks import Lock
 from finch_core.runtime.validation import is_valid
 from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseList
 
@@ -180,6 +181,31 @@ def raising_after(events, call):
         sys.setprofile(None)
         gc.enable()
     return False
+
+
+def test_wherever_a_handler_raises_locks_are_free():
+    """A lock that stayed held would keep other threads waiting for ever."""
+    lock, taken, free = Lock(), [], []
+
+    def take():
+        free.append(lock.acquire(timeout=0.0))
+        lock.release()
+
+    def use():
+        for _turn in range(3):
+            with lock:
+                taken.append(len(taken))
+
+    for events in range(2000):
+        raised = raising_after(events, use)
+        other = threading.Thread(target=take)
+        other.start()
+        other.join()
+        assert free[-1], f"held after a handler raised at event {events}"
+        if not raised:
+            break
+    assert not raised
+    assert events > 3
 
 
 def turns(A, B, x, n):

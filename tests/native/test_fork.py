@@ -147,7 +147,7 @@ IMPORTS = """
 
 
 LATE = """
-    import sys, threading
+    import sys
     import numpy as np
     from finch_core import Tensor, _, kernel
     from finch_core.locks import importing
@@ -156,7 +156,7 @@ LATE = """
     free = set()
 
     def imports(event, args):
-        if event == "import" and importing._owner != threading.get_ident():
+        if event == "import" and not importing._is_owned():
             free.add(args[0])
 
     sys.addaudithook(imports)

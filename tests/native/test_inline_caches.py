@@ -192,7 +192,15 @@ def test_an_output_that_grows_has_one_writer():
     with pytest.raises(LifecycleError, match="y is being written by another call"):
         filled(y, 4)
     y.writer = before
-    thread = threading.Thread(target=lambda: filled(y, 1 << 20))
+
+    def fill():
+        is_refused = True
+        while is_refused:
+            with contextlib.suppress(LifecycleError):
+                filled(y, 1 << 20)
+                is_refused = False
+
+    thread = threading.Thread(target=fill)
     thread.start()
     while thread.is_alive():
         with contextlib.suppress(LifecycleError):
