@@ -133,41 +133,41 @@ def add(x1: Any, x2: Any, /) -> Tensor:
     """``x1 + x2``; of bools, whether one of them holds."""
 
 @overload
-def all(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Lazy:
+def all(x: Lazy, /, axis: Any = None, *, keepdims: builtins.bool = False, out: None = None) -> Lazy:
     """Whether all elements along ``axis`` are true (not 0): builtins.bools. ``out`` is None, which xarray
     passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
     ``out``."""
 
 @overload
-def all(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Tensor:
+def all(x: Any, /, axis: Any = None, *, keepdims: builtins.bool = False, out: None = None) -> Tensor:
     """Whether all elements along ``axis`` are true (not 0): builtins.bools. ``out`` is None, which xarray
     passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
     ``out``."""
 
 @overload
-def any(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Lazy:
+def any(x: Lazy, /, axis: Any = None, *, keepdims: builtins.bool = False, out: None = None) -> Lazy:
     """Whether any element along ``axis`` is true (not 0): builtins.bools. ``out`` is None, which xarray
     passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
     ``out``."""
 
 @overload
-def any(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False, out: None = None) -> Tensor:
+def any(x: Any, /, axis: Any = None, *, keepdims: builtins.bool = False, out: None = None) -> Tensor:
     """Whether any element along ``axis`` is true (not 0): builtins.bools. ``out`` is None, which xarray
     passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
     ``out``."""
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: builtins.bool = False) -> Tensor:
     """The index, an int64, of the first greatest element along ``axis`` (None: in the flattened
     array); of the first NaN if there is one. Along an axis, of few stored elements, the result is
     sparse: its fill is 0. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
     ``DimensionMismatch`` for more elements, or fibers, than an index tells apart, ``ValueError``
     where there are no elements, and ``TypeError`` for complex numbers."""
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Tensor:
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: builtins.bool = False) -> Tensor:
     """The index, an int64, of the first least element along ``axis`` (None: in the flattened
     array); of the first NaN if there is one. Results and errors are those of ``argmax``."""
 
-def argsort(x: Any, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
+def argsort(x: Any, /, axis: int = -1, *, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """The indices that sort ``x`` along ``axis``: int64, of the shape of ``x``, every one, so that
     the result is dense. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
@@ -334,7 +334,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     dtype. An integer beyond what the dtype holds is no limit on its own side, and raises
     ``OverflowError`` on the other."""
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
+def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> Tensor:
     """The arrays one after another along ``axis`` (None: flattened). Raises ``DimensionMismatch``
     where the other dimensions disagree, and ``IndexOverflow`` for a result that is too long."""
 
@@ -375,12 +375,12 @@ def cosh(x: Any, /) -> Tensor:
     """The hyperbolic cosine."""
 
 @overload
-def count_nonzero(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
+def count_nonzero(x: Lazy, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Lazy:
     """The number of elements along ``axis`` that are not zero, as int64. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
 
 @overload
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
+def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
     """The number of elements along ``axis`` that are not zero, as int64. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
 
@@ -396,7 +396,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     """Diagonal ``offset`` of matrices, as the last dimension of an array with one dimension less.
     Raises ``DimensionMismatch`` for fewer than two dimensions."""
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
     away; ``x`` itself for ``n`` of 0. ``prepend`` and ``append`` are arrays, or numbers, that are
     joined to ``x`` before. Raises
@@ -486,7 +486,7 @@ def expm1(x: Lazy, /) -> Lazy:
 def expm1(x: Any, /) -> Tensor:
     """``exp(x) - 1``, exact near 0; of complex infinities what the standard says."""
 
-def flip(x: Any, /, *, axis: Any = None) -> Tensor:
+def flip(x: Any, /, axis: Any = None) -> Tensor:
     """``x`` with the order of its elements reversed along ``axis`` (an integer, several, or None:
     all). Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
@@ -771,13 +771,13 @@ def matrix_transpose(x: Any, /) -> Tensor:
     """The last two dimensions exchanged, without a copy. Raises ``DimensionMismatch`` for fewer."""
 
 @overload
-def max(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
+def max(x: Lazy, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Lazy:
     """The greatest element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
     that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
     numbers."""
 
 @overload
-def max(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
+def max(x: Any, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
     """The greatest element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
     that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
     numbers."""
@@ -795,13 +795,13 @@ def maximum(x1: Any, x2: Any, /) -> Tensor:
     """The greater of the two; NaN if one of them is NaN."""
 
 @overload
-def mean(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
+def mean(x: Lazy, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Lazy:
     """The mean along ``axis``: of integers a float64, else of the dtype of ``x``; of half floats
     computed in single, as a sum may overflow. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
 
 @overload
-def mean(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
+def mean(x: Any, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
     """The mean along ``axis``: of integers a float64, else of the dtype of ``x``; of half floats
     computed in single, as a sum may overflow. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
@@ -811,13 +811,13 @@ def median(a: Any, axis: Any = None, *, keepdims: builtins.bool = False) -> Tens
     where one of them is."""
 
 @overload
-def min(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
+def min(x: Lazy, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Lazy:
     """The least element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
     that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
     numbers."""
 
 @overload
-def min(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Tensor:
+def min(x: Any, /, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
     """The least element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
     that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
     numbers."""
@@ -906,8 +906,10 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
     """The products of all pairs of elements of two vectors."""
 
 def pad(x: Any, pad_width: Any, mode: str = 'constant', *, constant_values: Any = 0) -> Tensor:
-    """``x`` with ``constant_values``, one number, around it. Raises ``ValueError`` for another
-    mode, several numbers and negative widths, ``TypeError`` for widths that are no integers."""
+    """``x`` with more around it: ``constant_values``, one number, or its own elements, as the modes
+    ``edge``, ``wrap``, ``reflect`` and ``symmetric`` of NumPy choose them. Raises ``ValueError``
+    for another mode, several numbers, negative widths, and elements of an axis that has none,
+    ``TypeError`` for widths that are no integers."""
 
 @overload
 def permute_dims(x: Lazy, /, axes: Sequence[int]) -> Lazy:
@@ -938,12 +940,12 @@ def pow(x1: Any, x2: Any, /) -> Tensor:
     """``x1 ** x2``."""
 
 @overload
-def prod(x: Lazy, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Lazy:
+def prod(x: Lazy, /, axis: Any = None, *, dtype: Any = None, keepdims: builtins.bool = False) -> Lazy:
     """The product along ``axis``; axes and dtypes are those of ``sum``. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
 
 @overload
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Tensor:
+def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: builtins.bool = False) -> Tensor:
     """The product along ``axis``; axes and dtypes are those of ``sum``. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
 
@@ -979,7 +981,7 @@ def remainder(x1: Any, x2: Lazy, /) -> Lazy:
 def remainder(x1: Any, x2: Any, /) -> Tensor:
     """``x1 % x2``, with the sign of ``x2``."""
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Tensor:
     """Each element along ``axis`` (None: of the flattened array) repeated, ``repeats`` times or by
     an array of numbers. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a
     negative number, and ``IndexOverflow`` for a result that is too long."""
@@ -987,7 +989,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 def reshape(x: Any, /, shape: Any, *, copy: builtins.bool | None = None) -> Tensor:
     """``x`` with its elements, in row-major order, in another shape; one size may be -1."""
 
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
+def roll(x: Any, /, shift: Any, axis: Any = None) -> Tensor:
     """``x`` with its elements moved along ``axis`` (None: in the flattened array); those that leave
     come in at the other end. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
@@ -1039,7 +1041,7 @@ def sinh(x: Lazy, /) -> Lazy:
 def sinh(x: Any, /) -> Tensor:
     """The hyperbolic sine."""
 
-def sort(x: Any, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
+def sort(x: Any, /, axis: int = -1, *, descending: builtins.bool = False, stable: builtins.bool = True) -> Tensor:
     """``x`` sorted along ``axis``, of its shape and dtype; NaN last, or first where ``descending``.
     Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
@@ -1069,16 +1071,16 @@ def squeeze(x: Any, /, axis: Any = None) -> Tensor:
     """``x`` without the dimensions ``axis``, which are 1 (default: all that are). Raises
     ``DimensionMismatch`` for one that is not 1."""
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Tensor:
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Tensor:
     """The arrays, of one shape, along a new dimension."""
 
 @overload
-def std(x: Lazy, /, *, axis: Any = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Lazy:
+def std(x: Lazy, /, axis: Any = None, *, correction: float = 0.0, keepdims: builtins.bool = False) -> Lazy:
     """The standard deviation along ``axis``: the square root of ``var``, whose dtypes and errors it
     has."""
 
 @overload
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
+def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """The standard deviation along ``axis``: the square root of ``var``, whose dtypes and errors it
     has."""
 
@@ -1095,21 +1097,21 @@ def subtract(x1: Any, x2: Any, /) -> Tensor:
     """``x1 - x2``."""
 
 @overload
-def sum(x: Lazy, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Lazy:
+def sum(x: Lazy, /, axis: Any = None, *, dtype: Any = None, keepdims: builtins.bool = False) -> Lazy:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
     ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
     rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 @overload
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Tensor:
+def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: builtins.bool = False) -> Tensor:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
     ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
     rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
+def take(x: Any, indices: Any, /, axis: int | None = None) -> Tensor:
     """The subarrays of ``x`` at ``indices`` along ``axis``."""
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Tensor:
     """The elements of ``x`` at ``indices`` along ``axis``, at the place of each in the others."""
 
 @overload
@@ -1129,15 +1131,15 @@ def tanh(x: Any, /) -> Tensor:
     """The hyperbolic tangent."""
 
 @overload
-def tensordot(x1: Lazy, x2: Any, /, *, axes: Any = 2) -> Lazy:
+def tensordot(x1: Lazy, x2: Any, /, axes: Any = 2) -> Lazy:
     """The sum of products over ``axes``: how many of the last and first ones, or two sequences."""
 
 @overload
-def tensordot(x1: Any, x2: Lazy, /, *, axes: Any = 2) -> Lazy:
+def tensordot(x1: Any, x2: Lazy, /, axes: Any = 2) -> Lazy:
     """The sum of products over ``axes``: how many of the last and first ones, or two sequences."""
 
 @overload
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Tensor:
     """The sum of products over ``axes``: how many of the last and first ones, or two sequences."""
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:
@@ -1156,11 +1158,11 @@ def transpose(x: Lazy, /, axes: Any = None) -> Lazy:
 def transpose(x: Any, /, axes: Any = None) -> Tensor:
     """``x`` with its axes in another order, that of ``axes``: in reverse, if none are given."""
 
-def tril(x: Any, /, *, k: int = 0) -> Tensor:
+def tril(x: Any, /, k: int = 0) -> Tensor:
     """The part of matrices on and below diagonal ``k``, with the shape and dtype of ``x``; the rest
     is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
 
-def triu(x: Any, /, *, k: int = 0) -> Tensor:
+def triu(x: Any, /, k: int = 0) -> Tensor:
     """The part of matrices on and above diagonal ``k``, with the shape and dtype of ``x``; the rest
     is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
 
@@ -1176,13 +1178,13 @@ def unique_values(x: Any, /) -> Tensor:
     """The distinct elements, sorted; each NaN by itself. Raises as ``unique_counts``."""
 
 @overload
-def var(x: Lazy, /, *, axis: Any = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Lazy:
+def var(x: Lazy, /, axis: Any = None, *, correction: float = 0.0, keepdims: builtins.bool = False) -> Lazy:
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
     float64 of integers, real also of complex numbers; of half floats computed in single, as the
     number of elements may overflow. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 @overload
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
+def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
     float64 of integers, real also of complex numbers; of half floats computed in single, as the
     number of elements may overflow. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""

@@ -257,7 +257,7 @@ def _matrix(
 
 
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
+    n_rows: int, n_cols: int | None = None, /, k: int = 0, *, dtype: Any = None,
     format: Format | None = None, device: Any = None,
 ) -> Tensor:  # fmt: skip
     """A matrix of ``n_rows`` by ``n_cols`` (None: square), by default of float64, with ones on
@@ -306,13 +306,13 @@ def diags(
     return _matrix(np.concatenate(rows), np.concatenate(columns), found, shape, format, dtype)
 
 
-def tril(x: Any, /, *, k: int = 0) -> Any:
+def tril(x: Any, /, k: int = 0) -> Any:
     """The part of matrices on and below diagonal ``k``, with the shape and dtype of ``x``; the rest
     is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
     return _triangle(x, -MOST_INDICES, k)
 
 
-def triu(x: Any, /, *, k: int = 0) -> Any:
+def triu(x: Any, /, k: int = 0) -> Any:
     """The part of matrices on and above diagonal ``k``, with the shape and dtype of ``x``; the rest
     is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
     return _triangle(x, k, MOST_INDICES)

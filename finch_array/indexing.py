@@ -462,7 +462,7 @@ def true_places(mask: Any) -> list[Any]:
     return [c[order] for c in coords]
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+def take(x: Any, indices: Any, /, axis: int | None = None) -> Any:
     """The subarrays of ``x`` at ``indices`` along ``axis``.
 
     Raises ``DimensionMismatch`` if ``axis`` is missing and ``x`` is no vector.
@@ -477,7 +477,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     return getitem(array, (*[_WHOLE] * place, chosen) if place else chosen)
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Any:
     """The elements of ``x`` at ``indices`` along ``axis``, at the place of each in the others.
 
     Raises ``DimensionMismatch`` unless both have as many dimensions.

@@ -239,7 +239,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 # -- joining ----------------------------------------------------------------------------------
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> Any:
     """The arrays one after another along ``axis`` (None: flattened). Raises ``DimensionMismatch``
     where the other dimensions disagree, and ``IndexOverflow`` for a result that is too long."""
     given = [array_of(x) for x in arrays]
@@ -325,7 +325,7 @@ def _alike(fill: Any, other: Any) -> bool:
     return bool(fill == other) or bool(fill != fill and other != other)
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Any:
     """The arrays, of one shape, along a new dimension.
 
     Raises ``DimensionMismatch`` for none, or for arrays of several shapes.
@@ -361,7 +361,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 # -- moving elements --------------------------------------------------------------------------
 
 
-def flip(x: Any, /, *, axis: Any = None) -> Any:
+def flip(x: Any, /, axis: Any = None) -> Any:
     """``x`` with the order of its elements reversed along ``axis`` (an integer, several, or None:
     all). Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
@@ -372,7 +372,7 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
     return array[index]
 
 
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+def roll(x: Any, /, shift: Any, axis: Any = None) -> Any:
     """``x`` with its elements moved along ``axis`` (None: in the flattened array); those that leave
     come in at the other end. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
@@ -414,7 +414,7 @@ def _rolled_lists(array: Any, by: Sequence[int]) -> Any:
     return fn.copied(array) if found is array else found
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Any:
     """Each element along ``axis`` (None: of the flattened array) repeated, ``repeats`` times or by
     an array of numbers. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a
     negative number, and ``IndexOverflow`` for a result that is too long."""

@@ -14,11 +14,11 @@ from finch_array import searching
 from finch_array.assignment import setitem
 from finch_array.axes import axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
-from finch_array.indexing import take_along_axis
+from finch_array.indexing import take, take_along_axis
 from finch_array.joining import framed, moves_in_pieces
 from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, broadcast_to, moveaxis, permute_dims
+from finch_array.manipulation import atleast_nd, broadcast_to, concat, moveaxis, permute_dims
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, in_numpy, is_dense
 from finch_array.ready import warn_dense
@@ -129,10 +129,13 @@ def axes_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: A
 
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    """``x`` with ``constant_values``, one number, around it. Raises ``ValueError`` for another
-    mode, several numbers and negative widths, ``TypeError`` for widths that are no integers."""
-    if mode != "constant":
-        raise ValueError(f"pad has the mode 'constant', not {mode!r}")
+    """``x`` with more around it: ``constant_values``, one number, or its own elements, as the modes
+    ``edge``, ``wrap``, ``reflect`` and ``symmetric`` of NumPy choose them. Raises ``ValueError``
+    for another mode, several numbers, negative widths, and elements of an axis that has none,
+    ``TypeError`` for widths that are no integers."""
+    if mode != "constant" and mode not in _REPEATED:
+        modes = ", ".join(map(repr, ("constant", *_REPEATED)))
+        raise ValueError(f"pad has the modes {modes}, not {mode!r}")
     if np.ndim(constant_values):
         raise ValueError(f"pad takes one number for all sides, not {constant_values!r}")
     array = array_of(x)
@@ -141,7 +144,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         pad_width = [given.get(k, 0) for k in range(array.ndim)]
         pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
     if is_dense(array):
-        return array_of(np.pad(array.to_numpy(), pad_width, constant_values=constant_values))
+        options = {"constant_values": constant_values} if mode == "constant" else {}
+        return array_of(np.pad(array.to_numpy(), pad_width, cast(Any, mode), **options))
     if np.asarray(pad_width).dtype.kind not in "iu":
         raise TypeError(f"the widths of pad are integers, not {pad_width!r}")
     widths = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
@@ -149,6 +153,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         raise ValueError(f"the widths {widths} are negative")
     shape = tuple([n + sum(pair) for n, pair in zip(array.shape, widths, strict=True)])
     shape = checked_shape(shape, array.ndim)
+    if mode != "constant":
+        return _repeated(array, widths, _REPEATED[mode])
     value = np.asarray(constant_values).astype(array.dtype)[()]
     if moves_in_pieces(array) or not same(value, array.fill_value):
         return framed(array, widths, value) if any(map(any, widths)) else fn.copied(array)
@@ -157,6 +163,38 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         coord += before
     in_order = array.__class__ is Tensor
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,), in_order=in_order)
+
+
+def _repeated(
+    array: Any, widths: list[list[int]], places: Callable[[np.ndarray[Any, Any], int], Any]
+) -> Any:
+    """``array`` with its own elements around it. ``places`` gives the indices of an axis of ``n``
+    elements that stand at positions outside of it."""
+    result = fn.copied(array)
+    for axis, (before, after) in enumerate(widths):
+        n = array.shape[axis]
+        if before + after == 0:
+            continue
+        if n == 0:
+            raise ValueError(f"axis {axis} has no elements that could be repeated around it")
+        sides = [places(np.arange(-before, 0), n), places(np.arange(n, n + after), n)]
+        first, last = [take(result, side, axis) for side in sides]
+        result = concat([first, result, last], axis)
+    return result
+
+
+def _reflected(at: np.ndarray[Any, Any], n: int) -> Any:
+    period = max(1, 2 * n - 2)
+    return np.minimum(at % period, -at % period)
+
+
+_REPEATED: dict[str, Callable[[np.ndarray[Any, Any], int], Any]] = {
+    "edge": lambda at, n: np.clip(at, 0, n - 1),
+    "wrap": lambda at, n: at % n,
+    "reflect": _reflected,
+    "symmetric": lambda at, n: np.minimum(at % (2 * n), -(at + 1) % (2 * n)),
+}
+"""The modes of ``pad`` that repeat elements: the indices that stand at positions outside."""
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:

@@ -125,7 +125,7 @@ def _dense_matmul(a: Any, b: Any) -> Any:
     return array_of(np.asarray(np.matmul(a.to_numpy(), b.to_numpy())))
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Any:
     """The sum of products over ``axes``: how many of the last and first ones, or two sequences.
 
     Raises ``DimensionMismatch`` unless their lengths agree.

@@ -91,14 +91,14 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
     ``x``; of small integers and bools in 64 bits. Half floats are summed in single precision, and
     rounded once. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     return _folded("sum", prim.add, x, axis, keepdims, dtype)
 
 
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product along ``axis``; axes and dtypes are those of ``sum``. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
     return _folded("prod", prim.mul, x, axis, keepdims, dtype)
@@ -125,14 +125,14 @@ def _folded(name: str, op: Operator, x: Any, axis: Any, keepdims: bool, dtype: A
     )
 
 
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The least element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
     that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
     numbers."""
     return _extreme("min", prim.minimum, x, axis, keepdims)
 
 
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The greatest element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
     that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
     numbers."""
@@ -151,7 +151,7 @@ def _extreme(name: str, op: Operator, x: Any, axis: Any, keepdims: bool) -> Any:
     return reduce(name, op, array, axis, keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = None) -> Any:
+def any(x: Any, /, axis: Any = None, *, keepdims: bool = False, out: None = None) -> Any:
     """Whether any element along ``axis`` is true (not 0): bools. ``out`` is None, which xarray
     passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
     ``out``."""
@@ -159,7 +159,7 @@ def any(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = None
     return _truths("any", prim.or_, np.any, x, axis, keepdims)
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = None) -> Any:
+def all(x: Any, /, axis: Any = None, *, keepdims: bool = False, out: None = None) -> Any:
     """Whether all elements along ``axis`` are true (not 0): bools. ``out`` is None, which xarray
     passes. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``TypeError`` for another
     ``out``."""
@@ -187,7 +187,7 @@ def _truth(expr: Expr) -> Expr:
     return Cast(expr, np.dtype(bool))
 
 
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The number of elements along ``axis`` that are not zero, as int64. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
     wide = np.dtype(np.int64)
@@ -239,7 +239,7 @@ def _count(array: Any, axis: Any) -> int:
     return math.prod(array.shape[a] for a in axes_of(axis, array.ndim))
 
 
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The mean along ``axis``: of integers a float64, else of the dtype of ``x``; of half floats
     computed in single, as a sum may overflow. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
@@ -270,14 +270,14 @@ def per_count(total: Any, counts: Any) -> Any:
     return fn.where(none, found.dtype.type(np.nan), found) if bool(any(none)) else found
 
 
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
     float64 of integers, real also of complex numbers; of half floats computed in single, as the
     number of elements may overflow. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     return _spread(x, axis, correction, keepdims, np.positive, lambda found: found)
 
 
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The standard deviation along ``axis``: the square root of ``var``, whose dtypes and errors it
     has."""
     return _spread(x, axis, correction, keepdims, np.sqrt, fn.FUNCTIONS["sqrt"])

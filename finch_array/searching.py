@@ -71,7 +71,7 @@ def argwhere(x: Any, /) -> Any:
     return array_of(found)
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The index, an int64, of the first greatest element along ``axis`` (None: in the flattened
     array); of the first NaN if there is one. Along an axis, of few stored elements, the result is
     sparse: its fill is 0. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
@@ -80,7 +80,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
     return _arg_extreme(x, axis, keepdims, True)
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The index, an int64, of the first least element along ``axis`` (None: in the flattened
     array); of the first NaN if there is one. Results and errors are those of ``argmax``."""
     return _arg_extreme(x, axis, keepdims, False)
@@ -156,7 +156,7 @@ def mapped(array: Any, function: Callable[[Any], Any]) -> Any:
 # -- sorting ----------------------------------------------------------------------------------
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Any:
     """``x`` sorted along ``axis``, of its shape and dtype; NaN last, or first where ``descending``.
     Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
@@ -176,7 +176,7 @@ def _sorted_along(array: Any, axis: int) -> Any:
     return np.sort(array, axis=axis, kind="stable" if apart else None)
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Any:
     """The indices that sort ``x`` along ``axis``: int64, of the shape of ``x``, every one, so that
     the result is dense. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     given = array_of(x)
@@ -387,7 +387,7 @@ def _among(values: Any, wanted: Any) -> Any:
 # -- statistics -------------------------------------------------------------------------------
 
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
     away; ``x`` itself for ``n`` of 0. ``prepend`` and ``append`` are arrays, or numbers, that are
     joined to ``x`` before. Raises

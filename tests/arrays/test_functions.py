@@ -473,3 +473,29 @@ def test_zeros_of_both_signs_keep_their_order():
     z = np.array([[0.0, -0.0, 1.0, -0.0, 0.0, -1.0] * 30])
     found = fa.sort(fa.asarray(z), axis=1).to_numpy()
     np.testing.assert_array_equal(np.signbit(found), np.signbit(np.sort(z, kind="stable")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    "sum prod min max any all mean var std count_nonzero argmax argmin sort argsort flip".split(),
+)
+def test_the_axis_may_be_given_by_its_place(name):
+    """As in NumPy; in the standard it has a name alone."""
+    a = data((3, 4), float)
+    A = tensor(a, MATRICES["rows"])
+    for axis in (0, 1):
+        same(getattr(fa, name)(A, axis), getattr(np, name)(a, axis))
+
+
+def test_other_arguments_that_numpy_takes_by_place():
+    a = data((3, 4), float)
+    A = tensor(a, MATRICES["rows"])
+    for name, args in {
+        "take": ([2, 0], 1), "repeat": (2, 0), "roll": (1, 1), "tril": (1,), "triu": (-1,),
+        "diff": (2, 0), "take_along_axis": (np.array([[0, 1, 2, 0]]), 0),
+    }.items():  # fmt: skip
+        same(getattr(fa, name)(A, *args), getattr(np, name)(a, *args))
+    same(fa.concat([A, A], 1), np.concat([a, a], 1))
+    same(fa.stack([A, A], 1), np.stack([a, a], 1))
+    same(fa.tensordot(A, A.T, 1), np.tensordot(a, a.T, 1))
+    same(fa.eye(3, 4, 1), np.eye(3, 4, 1))

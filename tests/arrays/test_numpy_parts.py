@@ -8,6 +8,7 @@ from array_support import MATRICES, data, fa, same, tensor
 
 from finch_array.plan.lazies import Lazy
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory, PerformanceWarning
+from finch_levels import Element, SparseList
 
 CALLS = {
     "ptp": (
@@ -24,6 +25,11 @@ CALLS = {
         lambda x: np.pad(x, {1: 2}), lambda x: np.pad(x, ((2, 1), (0, 0)), constant_values=1.5),
         lambda x: np.pad(x.T, ((0, 1), (3, 0)), constant_values=-1.0), lambda x: np.pad(x[0, 0], 0),
     ),
+    "pad by its own": tuple([
+        lambda x, mode=mode, widths=widths: np.pad(x, widths, mode)
+        for mode in ("edge", "wrap", "reflect", "symmetric")
+        for widths in (1, ((0, 2), (3, 0)), ((0, 0), (9, 7)))
+    ]),
     "differences": (
         lambda x: np.diff(x, n=0, prepend=0), lambda x: np.tril(x[0]), lambda x: np.triu(x[0], 1),
         lambda x: np.diff(x, prepend=0), lambda x: np.diff(x, axis=0, append=2.5),
@@ -279,12 +285,25 @@ def test_reductions_of_no_elements_are_the_initial_value() -> None:
         same(np.min(A, axis, keepdims=True, initial=2), np.min(a, axis, keepdims=True, initial=2))
 
 
+@pytest.mark.parametrize("mode", ["edge", "wrap", "reflect", "symmetric"])
+def test_pads_of_few_elements_and_of_many(mode):
+    for n in (1, 2, 3):
+        x = np.arange(1.0, n + 1)
+        same(np.pad(tensor(x, ("SparseList",)), (5, 4), mode), np.pad(x, (5, 4), mode))
+    with pytest.raises(ValueError, match="axis 0 has no elements"):
+        np.pad(fa.zeros((0,), format=SparseList(Element(0.0))), 1, mode)
+    n = 10**12  # what is stored is visited
+    found = np.pad(fa.from_coo([[0, 5, n - 2]], [1.0, 2.0, 3.0], (n,)), 2, mode)
+    assert found.shape == (n + 4,)
+    assert found.nstored <= 7
+
+
 @pytest.mark.parametrize("kind", ["rows", "dense"])
 def test_what_pad_refuses(kind):
     A = tensor(np.eye(3), MATRICES[kind])
     for error, told, given in (
         (ValueError, "one number for all sides, not", {"pad_width": 1, "constant_values": (1, 2)}),
-        (ValueError, "the mode 'constant', not 'edge'", {"pad_width": 1, "mode": "edge"}),
+        (ValueError, "'symmetric', not 'mean'", {"pad_width": 1, "mode": "mean"}),
         (ValueError, "negative", {"pad_width": -1}),
         (TypeError, "integ", {"pad_width": 1.5}),
     ):
