@@ -22,8 +22,17 @@ def _count(ends, keys):
         ends[keys[p] + 1] += 1
 
 
-def _by_columns(places, rows, columns, values, rows_out, values_out):
-    """Entries in the order of their columns; ``places`` are where the next of each column goes."""
+def _by_columns(starts, places, pointers, rows, columns, values, rows_out, values_out):
+    """Entries in the order of their columns, where each column and each row begins in this order
+    and in that of rows; ``places`` are where the next of each column goes."""
+    for p in _:
+        starts[columns[p] + 1] += 1
+        pointers[rows[p] + 1] += 1
+    for j in range(len(places)):
+        starts[j + 1] += starts[j]
+        places[j] = starts[j]
+    for i in range(len(pointers) - 1):
+        pointers[i + 1] += pointers[i]
     for p in _:
         q = places[columns[p]]
         rows_out[q] = rows[p]
@@ -31,14 +40,36 @@ def _by_columns(places, rows, columns, values, rows_out, values_out):
         places[columns[p]] = q + 1
 
 
-def _by_rows(places, starts, rows, values, columns_out, values_out):
-    """Entries in the order of their rows, from those in the order of their columns."""
+def _by_rows(found, places, pointers, starts, rows, values, columns_out, values_out):
+    """Entries in the order of their rows, from those in the order of their columns; ``found`` is
+    how many have the column of the one before them in their row."""
+    for i in range(len(places)):
+        places[i] = pointers[i]
     for j in range(len(starts) - 1):
         for p in range(starts[j], starts[j + 1]):
             q = places[rows[p]]
             columns_out[q] = j
             values_out[q] = values[p]
             places[rows[p]] = q + 1
+    found[()] = 0
+    for i in range(len(pointers) - 1):
+        for p in range(pointers[i] + 1, pointers[i + 1]):
+            found[()] += columns_out[p] == columns_out[p - 1]
+
+
+def _transpose(starts, places, pointers, columns, values, rows_out, values_out):
+    """The entries of a matrix in rows, in the order of its columns, and where each begins."""
+    for p in _:
+        starts[columns[p] + 1] += 1
+    for j in range(len(places)):
+        starts[j + 1] += starts[j]
+        places[j] = starts[j]
+    for i in range(len(pointers) - 1):
+        for p in range(pointers[i], pointers[i + 1]):
+            q = places[columns[p]]
+            rows_out[q] = i
+            values_out[q] = values[p]
+            places[columns[p]] = q + 1
 
 
 def _first_order(places, keys, order):
@@ -55,14 +86,6 @@ def _next_order(places, keys, before, order):
         q = places[keys[before[p]]]
         order[q] = before[p]
         places[keys[before[p]]] = q + 1
-
-
-def _count_repeated(found, starts, columns):
-    """The number of entries that have the column of the one before them in their row."""
-    found[()] = 0
-    for i in range(len(starts) - 1):
-        for p in range(starts[i] + 1, starts[i + 1]):
-            found[()] += columns[p] == columns[p - 1]
 
 
 def _merge(pointers, columns, values):
@@ -116,9 +139,9 @@ def transposed_rows(
     """Where each of ``count`` columns begins, of a matrix in rows that begin at ``pointers``, and
     the rows, of the dtype of ``indices``, and values of their entries in order. ``compiled`` gives
     the kernel of a function of this module."""
-    starts = _starts(compiled, indices, count)
+    starts, places = np.zeros(count + 1, np.intp), np.empty(count, np.intp)
     rows, found = np.empty_like(indices), np.empty_like(values)
-    compiled(_by_rows)(starts[:-1].copy(), pointers, indices, values, rows, found)
+    compiled(_transpose)(starts, places, pointers, indices, values, rows, found)
     return starts, rows, found
 
 
@@ -136,17 +159,19 @@ def sorted_rows(
     values = parts.pop()
     columns = parts.pop().astype(narrow, copy=False)
     rows = parts.pop().astype(narrow, copy=False)
-    pointers = _starts(compiled, rows, shape[0])
-    starts = _starts(compiled, columns, shape[1])
-    rows_out, between = np.empty_like(rows), np.empty_like(values)
-    places = starts[:-1].copy()
-    compiled(_by_columns)(places, rows, columns, values, rows_out, between)
+    pointers, starts = [np.zeros(n + 1, np.intp) for n in shape]
+    places, rows_out, between = (
+        np.empty(shape[1], np.intp),
+        np.empty_like(rows),
+        np.empty_like(values),
+    )
+    compiled(_by_columns)(starts, places, pointers, rows, columns, values, rows_out, between)
     del rows, columns, values
     columns_out, values_out = np.empty(len(rows_out), np.intp), np.empty_like(between)
-    places = pointers[:-1].copy()
-    compiled(_by_rows)(places, starts, rows_out, between, columns_out, values_out)
-    repeated = np.zeros((), np.int64)
-    compiled(_count_repeated)(repeated, pointers, columns_out)
+    places, repeated = np.empty(shape[0], np.intp), np.zeros((), np.int64)
+    compiled(_by_rows)(
+        repeated, places, pointers, starts, rows_out, between, columns_out, values_out
+    )
     if not repeated:
         return pointers, columns_out, values_out
     if values_out.dtype.kind not in "fc":

@@ -52,9 +52,9 @@ def transposed_into(
     if found is None:
         return None
     starts, indices, values = found
-    lists = {"ptr": starts, "idx": indices}
-    lists = {name: part.astype(fields[name].field.dtype) for name, part in lists.items()}
-    return [{}, lists, {"val": values}]
+    dtypes = [fields[name].field.dtype for name in ("ptr", "idx")]
+    starts, indices = starts.astype(dtypes[0], copy=False), indices.astype(dtypes[1], copy=False)
+    return [{}, {"ptr": starts, "idx": indices}, {"val": values}]
 
 
 def has_rows(tensor: Any) -> bool:
