@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def constant_dimensions(ctx: Context, stmt: Stmt) -> frozenset[Expr]:
     """The dimensions that every declaration sets to the same constant."""
     values: dict[Expr, set[Expr]] = {}
-    for _tensor, shape, extent in _declared(stmt):
+    for _tensor, shape, extent in declared(stmt):
         if extent is not None:
             values.setdefault(shape, set()).add(extent.stop)
     return frozenset(
@@ -31,7 +31,7 @@ def set_dimensions_of_locals(ctx: Context, stmt: Stmt) -> None:
     kernel."""
     open_: set[Expr] = set()
     found: dict[Var, Expr] = {}
-    for tensor, shape, extent in _declared(stmt):
+    for tensor, shape, extent in declared(stmt):
         if not tensor.local:
             continue
         if extent is None:
@@ -46,7 +46,7 @@ def set_dimensions_of_locals(ctx: Context, stmt: Stmt) -> None:
             ctx.constant(var)
 
 
-def _declared(stmt: Stmt) -> Iterator[tuple[BoundTensor, Expr, Extent | None]]:
+def declared(stmt: Stmt) -> Iterator[tuple[BoundTensor, Expr, Extent | None]]:
     """Each dimension of each declaration: the tensor, the dimension, and its new extent (None:
     the present one)."""
     for part in stmt.walk():
@@ -56,4 +56,4 @@ def _declared(stmt: Stmt) -> Iterator[tuple[BoundTensor, Expr, Extent | None]]:
                 yield part.tensor, lvl.shape, extent
 
 
-__all__ = ["constant_dimensions", "set_dimensions_of_locals"]
+__all__ = ["constant_dimensions", "declared", "set_dimensions_of_locals"]

@@ -52,6 +52,7 @@ from finch_core.looplets.loop_strides import LoopStride, strided, turns_of
 from finch_core.looplets.region import OfRegion, Region
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, is_conditional, within_range
+from finch_core.lower.constant_dimensions import declared
 from finch_core.lower.contents import check_values, know_content, stay_within
 from finch_core.lower.definitions import defined, defining, is_plain, named, with_names
 from finch_core.lower.equal_patterns import lower_pairs
@@ -157,7 +158,10 @@ def _while(ctx: Context, stmt: While) -> None:
 
 
 def _repeat(ctx: Context, stmt: Stmt) -> None:
-    """Forget the walks of what a loop changes, before its first turn."""
+    """Forget the walks of what a loop changes, and sizes that it sets, before its first turn."""
+    for _, size, extent in declared(stmt):
+        if extent is not None and not ctx.is_constant(size):
+            _forget_size(ctx, size, extent)
     if ctx.arrivals:
         changed = (part.tensor for part in stmt.walk() if isinstance(part, (Declare, Thaw)))
         ctx.forget_walks(level for tensor in changed for level in tensor.level.levels())
@@ -180,6 +184,7 @@ def _declare(ctx: Context, stmt: Declare) -> None:
         if extent is not None and not ctx.is_constant(lvl.shape):
             stop = evaluate(ctx, extent.stop)
             _require_length(ctx, tensor, stop)
+            _forget_size(ctx, lvl.shape, extent)
             ctx.assign(lvl.shape, stop)  # type: ignore[arg-type]
             if lvl.shape in ctx.constant_dimensions:
                 ctx.prover.know_equal(lvl.shape, extent.stop)
@@ -188,6 +193,12 @@ def _declare(ctx: Context, stmt: Declare) -> None:
     ctx.forget_walks(tensor.level.levels())
     tensor.level.declare(ctx, stmt.init)
     tensor.level.assemble(ctx, 0, 1)
+
+
+def _forget_size(ctx: Context, size: Expr, extent: Extent) -> None:
+    """Forget what is known of a dimension before it is set, unless it is that already."""
+    if not (size in ctx.constant_dimensions and ctx.prover.equal(size, extent.stop)):
+        ctx.prover.forget(size)  # type: ignore[arg-type]
 
 
 def _require_length(ctx: Context, tensor: BoundTensor, stop: Expr) -> None:

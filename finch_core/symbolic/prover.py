@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -87,6 +88,8 @@ class Prover:
         self._upper: dict[Expr, tuple[tuple[Expr, int], ...]] = {}
         self._definitions: dict[Expr, Expr] = {}
         self._changing: frozenset[Var | Buffer] = frozenset()
+        self._forgotten: frozenset[Var] = frozenset()
+        """The sizes that have been set anew in the present block."""
         self._meant: dict[Expr, tuple[Expr, tuple[tuple[Expr, int], ...]]] = {}
         self._proved: set[tuple[Expr, Expr, int]] = set()
         """Questions that were answered with yes."""
@@ -100,6 +103,17 @@ class Prover:
     def ignore(self, changing: Iterable[Var | Buffer]) -> None:
         """Learn nothing of expressions that read these variables and buffers: they change."""
         self._changing = frozenset(changing)
+
+    def forget(self, size: Var) -> None:
+        """Drop the facts on a size, which is set anew, behind the present block, too; what remains
+        is that it is at least 0."""
+        kept = {atom: _without(size, atom, facts) for atom, facts in self._upper.items()}
+        meanings = {v: value for v, value in self._definitions.items() if not _reads(value, size)}
+        if kept == self._upper and len(meanings) == len(self._definitions):
+            return
+        self._upper, self._definitions = kept, meanings
+        self._proved, self._unproved, self._reached = set(), {}, {}
+        self._forgotten |= {size}
 
     def _changes(self, expr: Expr) -> bool:
         """Whether the value of an expression may change."""
@@ -185,10 +199,11 @@ class Prover:
     @contextmanager
     def assuming(self, *conds: Expr) -> Iterator[None]:
         """Within the block, ``conds`` hold; facts added there are dropped at its end."""
-        upper, definitions = self._upper, self._definitions
+        upper, definitions, forgotten = self._upper, self._definitions, self._forgotten
         # what is found before the first new fact in the block holds behind it, too
         proved, unproved, reached = self._proved, self._unproved, self._reached
         self._upper, self._definitions = dict(upper), dict(definitions)
+        self._forgotten = frozenset()
         for cond in conds:
             self.know(cond)
         try:
@@ -196,6 +211,9 @@ class Prover:
         finally:
             self._upper, self._definitions = upper, definitions
             self._proved, self._unproved, self._reached = proved, unproved, reached
+            inside, self._forgotten = self._forgotten, forgotten
+            for size in inside:
+                self.forget(size)
 
     # -- questions ----------------------------------------------------------------------
 
@@ -384,6 +402,18 @@ def _wide(atom: Expr) -> Expr:
 def _logic(cond: Call, decide: Callable[[Expr], Expr]) -> Expr:
     first, second = (decide(arg) for arg in cond.args)
     return first.and_(second) if cond.op is prim.and_ else first.or_(second)
+
+
+def _reads(expr: Expr, var: Var) -> bool:
+    return any(node == var for node in expr.walk())
+
+
+def _without(size: Var, atom: Expr, facts: tuple[tuple[Expr, int], ...]) -> Any:
+    """The facts ``atom <= upper + gap`` that hold whatever ``size`` is."""
+    if _reads(atom, size):
+        return ()
+    least = (size, 0) if atom == _ZERO else None
+    return tuple(fact for fact in facts if fact == least or not _reads(fact[0], size))
 
 
 def _is(expr: Expr, op: object) -> bool:
