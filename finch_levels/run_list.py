@@ -31,13 +31,12 @@ from finch_core.level import (
 from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Run, Stepper, Thunk
 from finch_core.looplets.routines import (
     append_position,
-    check_index_width,
     require_width,
     same_value,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, indices, pointers, steps, unfurled
 from finch_levels.common.resuming import copy_last, declare_last, last_of, require_behind
 from finch_levels.common.runs import (
     append_run,
@@ -111,7 +110,7 @@ class RunList(Format):
         scratch = scratch_fields(unmerged(self.lvl)) if merges_late(self) else ()
         return (
             pointers(self.pointer, "where the runs of each fiber start"),
-            Field("right", self.index, "the index before which each run ends", nonnegative=True),
+            indices("right", self.index, "the index before which each run ends"),
             *scratch,
         )
 
@@ -127,7 +126,6 @@ class RunList(Format):
         return found if found < stop else -1
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        require_index(shape, self.index)
         require_index(positions, self.pointer, "pointer")
         runs = positions if shape else 0
         starts = np.arange(positions + 1) if shape else np.zeros(positions + 1)
@@ -168,7 +166,6 @@ class RunList(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         ctx.grow(lvl.buffer("ptr"), 1)
         ctx.store(lvl.buffer("ptr"), 0, 0)
         for name in ("stored", "room", "fibers"):

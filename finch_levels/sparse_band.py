@@ -27,7 +27,6 @@ from finch_core.looplets import Lookup, Looplet, Part, Switch, Thunk
 from finch_core.looplets.routines import (
     accumulate_counts,
     block,
-    check_index_width,
     ensure_position,
 )
 from finch_core.plugins import hookimpl
@@ -77,7 +76,7 @@ class SparseBand(Format):
     @property
     def fields(self) -> tuple[Field, ...]:
         return (
-            Field("idx", self.index, "the last index of each fiber's block"),
+            Field("idx", self.index, "the last index of each fiber's block", indices=True),
             Field("ofs", self.pointer, "where the subfibers of each block start"),
         )
 
@@ -108,7 +107,6 @@ class SparseBand(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         ctx.grow(lvl.buffer("ofs"), 1)
         ctx.store(lvl.buffer("ofs"), 0, 0)
         for name in ("stored", "room"):

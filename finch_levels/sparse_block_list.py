@@ -30,13 +30,12 @@ from finch_core.looplets.routines import (
     append_entry,
     append_position,
     block,
-    check_index_width,
     ensure_position,
     require_width,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, indices, pointers, steps, unfurled
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class SparseBlockList(Format):
     def fields(self) -> tuple[Field, ...]:
         return (
             pointers(self.pointer, "where the blocks of each fiber start"),
-            Field("idx", self.index, "the last index of each block", nonnegative=True),
+            indices("idx", self.index, "the last index of each block"),
             Field("ofs", self.pointer, "where the subfibers of each block start", nonnegative=True),
         )
 
@@ -127,7 +126,6 @@ class SparseBlockList(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         for name in ("ptr", "ofs"):
             ctx.grow(lvl.buffer(name), 1)
             ctx.store(lvl.buffer(name), 0, 0)

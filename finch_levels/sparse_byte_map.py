@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.interface.storage import require_index
 from finch_core.ir.dtypes import BOOL, INTP
 from finch_core.ir.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, integer_dtype
@@ -98,6 +99,7 @@ class SparseByteMap(Format):
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         below = positions * shape
+        require_index(below, self.index)
         buffers = {
             "ptr": np.zeros(positions + 1, self.pointer),
             "tbl": np.zeros(below, bool),
@@ -108,6 +110,7 @@ class SparseByteMap(Format):
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.runtime.validation import check_pointers
 
+        require_index(positions * shape, self.index)
         check_pointers("ptr", fields["ptr"], positions)
 
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:

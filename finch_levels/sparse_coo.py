@@ -25,12 +25,11 @@ from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Swit
 from finch_core.looplets.routines import (
     accumulate_counts,
     append_position,
-    check_index_width,
     search,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import evolve, field, frozen
-from finch_levels.common.compressed import bounds_of, pointers, steps, unfurled
+from finch_levels.common.compressed import bounds_of, indices, pointers, steps, unfurled
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -97,7 +96,7 @@ class SparseCOO(Format):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        idx = Field("idx", self.index, "the index of each entry", nonnegative=True)
+        idx = indices("idx", self.index, "the index of each entry")
         if self.joined:
             return (idx,)
         role = "where the entries of each fiber start"
@@ -150,7 +149,6 @@ class SparseCOO(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         if not self.joined:
             ctx.grow(lvl.buffer("ptr"), 1)
             ctx.store(lvl.buffer("ptr"), 0, 0)

@@ -15,7 +15,7 @@ from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Literal, Load
 from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
-from finch_core.looplets.routines import append_position, check_index_width, require_width
+from finch_core.looplets.routines import append_position, require_width
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
 from finch_levels.common import hashing
@@ -65,7 +65,7 @@ class SparseHash(Format):
     def fields(self) -> tuple[Field, ...]:
         return (
             Field("ptr", self.pointer, "where each fiber starts in idx"),
-            Field("idx", self.index, "the index of each stored subfiber"),
+            Field("idx", self.index, "the index of each stored subfiber", indices=True),
             Field("pos", INTP, "the position of each stored subfiber"),
             Field("key", INTP, "the key of each position"),
             Field("tbl", INTP, "the hash table from keys to positions"),
@@ -129,7 +129,6 @@ class SparseHash(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         hashing.empty_table(ctx, lvl.buffer("tbl"), lvl.buffer("key"))
         lvl.state["count"] = ctx.var(f"{lvl.name}_count", 0)
         lvl.state["room"] = ctx.var(f"{lvl.name}_room", 0)

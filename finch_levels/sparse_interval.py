@@ -10,7 +10,6 @@ import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first_run
 from finch_core.interface.offers import Fibers, Offer
-from finch_core.interface.storage import require_index
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
@@ -38,7 +37,6 @@ from finch_core.looplets import (
     Thunk,
 )
 from finch_core.looplets.routines import (
-    check_index_width,
     require_single,
     same_value,
     significant,
@@ -103,8 +101,8 @@ class SparseInterval(Format):
     @property
     def fields(self) -> tuple[Field, ...]:
         return (
-            Field("left", self.index, "the first index of each fiber's run"),
-            Field("right", self.index, "the last index of each fiber's run"),
+            Field("left", self.index, "the first index of each fiber's run", indices=True),
+            Field("right", self.index, "the last index of each fiber's run", indices=True),
             *(() if self.lvl.is_leaf else scratch_fields(self._unsettled)),
         )
 
@@ -126,7 +124,6 @@ class SparseInterval(Format):
         return int(np.count_nonzero(fields["left"][:positions] < shape))
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        require_index(shape, self.index)
         buffers = {
             "left": np.full(positions, shape, self.index),
             "right": np.full(positions, max(shape, 1) - 1, self.index),
@@ -146,7 +143,6 @@ class SparseInterval(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         declare_last(ctx, lvl)
         lvl.child.declare(ctx, init)
         if not self.lvl.is_leaf:

@@ -29,14 +29,13 @@ from finch_core.looplets import (
 from finch_core.looplets.routines import (
     accumulate_counts,
     append_position,
-    check_index_width,
     counts_of,
     equal,
     search,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, indices, pointers, steps, unfurled
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -83,7 +82,7 @@ class SparseList(Format):
     def fields(self) -> tuple[Field, ...]:
         return (
             pointers(self.pointer, "where each fiber starts"),
-            Field("idx", self.index, "the index of each stored subfiber", nonnegative=True),
+            indices("idx", self.index, "the index of each stored subfiber"),
         )
 
     def sizes(
@@ -106,7 +105,6 @@ class SparseList(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         ctx.grow(lvl.buffer("ptr"), 1)
         ctx.store(lvl.buffer("ptr"), 0, 0)
         lvl.state["stored"] = ctx.var(f"{lvl.name}_stored", 0)

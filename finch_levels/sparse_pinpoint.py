@@ -10,7 +10,6 @@ import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first
 from finch_core.interface.offers import Fibers, Offer
-from finch_core.interface.storage import require_index
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
@@ -26,13 +25,13 @@ from finch_core.level import (
 )
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
 from finch_core.looplets.routines import (
-    check_index_width,
     require_single,
     significant,
     spare_position,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
+from finch_levels.common.compressed import indices
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
@@ -74,11 +73,7 @@ class SparsePinpoint(Format):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        return (
-            Field(
-                "idx", self.index, "the index of each fiber's subfiber, if any", nonnegative=True
-            ),
-        )
+        return (indices("idx", self.index, "the index of each fiber's subfiber, if any"),)
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]
@@ -92,7 +87,6 @@ class SparsePinpoint(Format):
         return int(np.count_nonzero(fields["idx"][:positions] < shape))
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        require_index(shape, self.index)
         return {"idx": np.full(positions, shape, self.index)}, positions
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
@@ -104,7 +98,6 @@ class SparsePinpoint(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         declare_last(ctx, lvl)
         lvl.child.declare(ctx, init)
 

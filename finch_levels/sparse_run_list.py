@@ -41,11 +41,10 @@ from finch_core.looplets import (
 from finch_core.looplets.routines import (
     accumulate_counts,
     append_position,
-    check_index_width,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import field, frozen
-from finch_levels.common.compressed import bounds_of, find, pointers, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, indices, pointers, steps, unfurled
 from finch_levels.common.resuming import copy_last, declare_last, last_of, mark_last, require_behind
 from finch_levels.common.runs import (
     append_run,
@@ -107,8 +106,8 @@ class SparseRunList(Format):
         scratch = scratch_fields(unmerged(self.lvl)) if merges_late(self) else ()
         return (
             pointers(self.pointer, "where the runs of each fiber start"),
-            Field("left", self.index, "the first index of each run", nonnegative=True),
-            Field("right", self.index, "the last index of each run", nonnegative=True),
+            indices("left", self.index, "the first index of each run"),
+            indices("right", self.index, "the last index of each run"),
             *scratch,
         )
 
@@ -173,7 +172,6 @@ class SparseRunList(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
-        check_index_width(ctx, lvl, self.index)
         ctx.grow(lvl.buffer("ptr"), 1)
         ctx.store(lvl.buffer("ptr"), 0, 0)
         for name in ("stored", "room"):

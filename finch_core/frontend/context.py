@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from finch_core.errors import KernelSyntaxError, Span
+from finch_core.errors import IndexOverflow, KernelSyntaxError, Span
 from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace, origin
 from finch_core.frontend.refusals import EXPRESSIONS, attribute_hint
 from finch_core.frontend.seen import Seen
@@ -243,6 +243,9 @@ class ParseContext:
         try:
             self._see_attributes(node, names)
             return self._evaluated(node, names)
+        except IndexOverflow as error:  # as of sizes that are known when the kernel runs
+            error.span = error.span or self.span(node)
+            raise
         except Exception as error:
             self.refuse(node, f"{what} cannot be made: {type(error).__name__}: {error}")
 

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from finch_core.errors import FormatError, PluginError
+from finch_core.errors import FormatError, IndexOverflow, PluginError
 from finch_core.interface.abi import words
 from finch_core.interface.level import Format
 from finch_core.interface.plugin_calls import described
-from finch_core.interface.storage import Field
+from finch_core.interface.storage import Field, largest_of, narrowest, too_long
 from finch_core.ir.dtypes import as_number
 from finch_core.ir.program import Local, Program
 from finch_core.records import frozen
@@ -61,6 +61,15 @@ class Layout:
     """The number of the buffer that has every element other than the fill as it is; None: elements
     are computed, or not stored as values (``passes_values``)."""
     sizeless: int | None = None
+    narrow: tuple[tuple[int, np.dtype[Any]], ...] = ()
+    """The dimensions whose size the dtype of their level's indices bounds, with that dtype."""
+
+    def require_lengths(self, shape: Sequence[int]) -> None:
+        """Raise ``IndexOverflow`` for a dimension that is too long for its level's indices."""
+        for k, dtype in self.narrow:
+            if shape[k] > largest_of(dtype):
+                message, hint = too_long(dtype)
+                raise IndexOverflow(message.format(shape[k]), hint=hint)
 
     def part(self, level: int, name: str) -> Part:
         """The field ``name`` of a level; ``KeyError`` if the level has none of that name."""
@@ -100,7 +109,7 @@ def layout(format: Format) -> Layout:
     words_ = max(offset + (ndim > 0), 1)
     return Layout(
         levels, ndim, tuple(scalars), tuple(buffers), words_, parts, format.dtype,
-        tuple(map(_sized, levels)), _values(levels, parts[-1]), sizeless,
+        tuple(map(_sized, levels)), _values(levels, parts[-1]), sizeless, _narrow(levels),
     )  # fmt: skip
 
 
@@ -108,6 +117,11 @@ def _values(levels: tuple[Format, ...], leaf: Mapping[str, Part]) -> int | None:
     """``Layout.values``: that of a leaf of values below levels that pass them."""
     passed = all(level.passes_values for level in levels[:-1])
     return leaf["val"].number if passed and levels[-1].layout == "values" else None
+
+
+def _narrow(levels: tuple[Format, ...]) -> tuple[tuple[int, np.dtype[Any]], ...]:
+    dtypes = enumerate(narrowest(level.fields) for level in levels if not level.is_leaf)
+    return tuple((k, dtype) for k, dtype in dtypes if dtype is not None)
 
 
 def _sized(level: Format) -> Sized:

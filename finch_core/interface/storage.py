@@ -7,7 +7,7 @@ Python.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import wraps
 from types import FunctionType
 from typing import Any, ClassVar
@@ -15,7 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from finch_core.errors import FormatError, IndexOverflow
-from finch_core.ir.dtypes import STORABLE, concrete, is_storable, is_tuple, tuple_fields, type_of
+from finch_core.ir.dtypes import (
+    INTP,
+    STORABLE,
+    concrete,
+    is_storable,
+    is_tuple,
+    tuple_fields,
+    type_of,
+)
 from finch_core.records import frozen
 
 
@@ -40,6 +48,9 @@ class Field:
     """Whether the elements of a buffer in use never decrease, as where fibers start."""
     nonnegative: bool = False
     """Whether no element of a buffer in use is negative, as of indices."""
+    indices: bool = False
+    """Whether the elements of a buffer are indices of the level's dimension, or its size: no
+    tensor has a dimension beyond what the dtype holds (``IndexOverflow``)."""
 
     def __attrs_post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name.isidentifier()):
@@ -206,12 +217,39 @@ def integer_dtype(dtype: Any) -> np.dtype[Any]:
 def require_index(number: int, dtype: np.dtype[Any], parameter: str = "index") -> None:
     """Raise ``IndexOverflow`` unless ``number`` fits in ``dtype``, the value of the format's
     ``parameter``."""
-    if number > np.iinfo(dtype).max:
+    if number > largest_of(dtype):
         article = "an" if parameter == "index" else "a"
         raise IndexOverflow(
             f"{number} is too much for {article} {parameter} of {dtype}",
             hint=f"give the level a wider {parameter} dtype, {parameter}=np.int64",
         )
+
+
+def narrowest(fields: Iterable[Field]) -> np.dtype[Any] | None:
+    """The dtype of the ``indices`` of a level that holds the fewest; None if it holds any size."""
+    dtypes = [field.dtype for field in fields if field.indices and not field.scratch]
+    found = min(dtypes, key=largest_of, default=INTP)
+    return found if largest_of(found) < largest_of(INTP) else None
+
+
+def largest_of(dtype: np.dtype[Any]) -> int:
+    """The largest number of an integer dtype."""
+    return int(np.iinfo(dtype).max)
+
+
+def holding(indices: Any, size: int) -> Any:
+    """An array of indices that others have made, or a copy of int64 where a dimension of ``size``
+    is too long for its dtype. What is no such array is left to checks."""
+    dtype = getattr(indices, "dtype", INTP)
+    narrow = isinstance(dtype, np.dtype) and dtype.kind in "iu" and size > largest_of(dtype)
+    return indices.astype(INTP) if narrow else indices
+
+
+def too_long(dtype: np.dtype[Any]) -> tuple[str, str]:
+    """The message, with a place for the dimension, and the hint of one that ``dtype`` does not
+    hold."""
+    hint = "give the level a wider index dtype, index=np.int64"
+    return f"a dimension of {{0}} is too long for indices of {dtype}", hint
 
 
 def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
@@ -233,4 +271,7 @@ def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
     return found
 
 
-__all__ = ["Field", "Storage", "field_of_values", "integer_dtype", "leaf_dtype", "require_index"]
+__all__ = [
+    "Field", "Storage", "field_of_values", "holding", "integer_dtype", "largest_of", "leaf_dtype",
+    "narrowest", "require_index", "too_long",
+]  # fmt: skip

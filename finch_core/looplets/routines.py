@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finch_core.errors import FormatError, IndexOverflow
+from finch_core.interface.storage import largest_of, too_long
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.ir.builder import Builder
@@ -188,16 +189,12 @@ def counts_of(ctx: Context, ptr: Buffer, stop: Expr) -> Var:
 
 
 def check_index_width(ctx: Context, lvl: BoundLevel, dtype: np.dtype[Any]) -> None:
-    """Fail unless every index of the level's dimension fits ``dtype``."""
-    largest = int(np.iinfo(dtype).max)
-    if largest < np.iinfo(INTP).max:
-        ctx.require(
-            lvl.shape <= largest,
-            IndexOverflow,
-            f"a dimension of {{0}} is too long for indices of {dtype}",
-            lvl.shape,
-            hint="give the level a wider index dtype, index=np.int64",
-        )
+    """Fail unless every index of the level's dimension fits ``dtype``. Of fields of ``indices`` it
+    is known: declarations fail before they set such a size."""
+    if largest_of(dtype) < largest_of(INTP):
+        message, hint = too_long(dtype)
+        cond = lvl.shape <= largest_of(dtype)
+        ctx.require(cond, IndexOverflow, message, lvl.shape, hint=hint)
 
 
 def require_width(
@@ -208,8 +205,8 @@ def require_width(
 
     ``what`` names the things counted in the message.
     """
-    largest = int(np.iinfo(dtype).max)
-    if largest < np.iinfo(INTP).max:
+    largest = largest_of(dtype)
+    if largest < largest_of(INTP):
         plural = "pointers" if parameter == "pointer" else "indices"
         ctx.require(
             number <= largest,

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import DimensionMismatch, IndexOverflow, Span, placed
 from finch_core.interface.abi import MOST_INDICES
+from finch_core.interface.layout import layout
 from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
+from finch_core.interface.storage import largest_of, too_long
 from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.interface.watch import watched
 from finch_core.ir.assembly import Let
@@ -179,11 +181,20 @@ def _leave(ctx: Context, stmt: Leave) -> None:
 def _declare(ctx: Context, stmt: Declare) -> None:
     """Rule *Declare*: set the tensor's dimensions, and leave it empty, in update mode."""
     tensor: BoundTensor = stmt.tensor
+    narrow = dict(layout(tensor.format).narrow)
     levels = [lvl for lvl in tensor.level.levels() if not lvl.format.is_leaf]
-    for lvl, extent in zip(levels, stmt.dims, strict=True):
-        if extent is not None and not ctx.is_constant(lvl.shape):
-            stop = evaluate(ctx, extent.stop)
+    for k, (lvl, extent) in enumerate(zip(levels, stmt.dims, strict=True)):
+        if extent is None:
+            continue  # it keeps a size that it was given with such checks
+        known = ctx.is_constant(lvl.shape)
+        stop = lvl.shape if known else evaluate(ctx, extent.stop)
+        if not known:
             _require_length(ctx, tensor, stop)
+        if k in narrow:
+            message, hint = too_long(narrow[k])
+            fits = stop <= largest_of(narrow[k])
+            ctx.require(fits, IndexOverflow, message, stop, span=ctx.spans.get(tensor), hint=hint)
+        if not known:
             _forget_size(ctx, lvl.shape, extent)
             ctx.assign(lvl.shape, stop)  # type: ignore[arg-type]
             if lvl.shape in ctx.constant_dimensions:

@@ -263,8 +263,10 @@ class TensorStorage:
         return self.record.view(dtype)[place : place + 1].item
 
     def set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
-        """Set the shape, and the scalars and buffers of each level. Raises ``PluginError`` where a
-        level gives no value for a field, or an array of another dtype."""
+        """Set the shape, and the scalars and buffers of each level. Raises ``IndexOverflow`` for a
+        dimension that is too long for its indices, and ``PluginError`` where a level gives no value
+        for a field, or an array of another dtype."""
+        self.layout.require_lengths(shape)
         words, spans, rest, arrays = list(shape), [], [], list(self.arrays)
         for part in self.layout.scalars:
             value = self._given(fields, part)
@@ -375,6 +377,7 @@ class TensorStorage:
     def become_blank(self, shape: tuple[int, ...]) -> bool:
         """Become empty, of this shape, by ``Format.blank``; False if a level of the format lacks
         it."""
+        self.layout.require_lengths(shape)
         contents = []
         positions, dims = 1, iter(shape)
         for level in self.layout.levels:
@@ -387,7 +390,9 @@ class TensorStorage:
         return True
 
     def set_shape(self, shape: tuple[int, ...]) -> None:
-        """Set the dimensions alone, before a kernel that declares this."""
+        """Set the dimensions alone, before a kernel that declares this. Raises ``IndexOverflow``
+        for one that is too long for its indices."""
+        self.layout.require_lengths(shape)
         self.record[: len(shape)] = np.array(shape, np.uint64)  # not in parts: see `_take`
 
     def reset_scalars(self) -> None:

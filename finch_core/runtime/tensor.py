@@ -103,7 +103,8 @@ class Tensor(ArrayMethods, TensorStorage):
         but not written.
 
         Raises ``FormatError`` with the buffer and the position where the buffers are not valid for
-        the format, and ``DimensionMismatch`` for a shape of another number of dimensions.
+        the format, ``DimensionMismatch`` for a shape of another number of dimensions, and
+        ``IndexOverflow`` for a dimension that is too long for the index dtype.
         """
         from finch_core.runtime.validation import take_buffers, validate
 
@@ -115,7 +116,7 @@ class Tensor(ArrayMethods, TensorStorage):
         self = cls.bare(format)
         shape = checked_shape(shape, format.ndim)
         taken = take_buffers(self.layout, dict(buffers))
-        self.record[: len(shape)] = shape
+        self.set_shape(shape)
         for part in self.layout.scalars:
             key = (part.level, part.field.name)
             if key in taken:
@@ -297,7 +298,7 @@ def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
         for part in tensor.layout.scalars:
             if part.field.private:  # of memory that was not in use, and is left behind
                 tensor.set_scalar(part, part.field.init)
-        checked_shape(tensor.shape, tensor.ndim)
+        tensor.layout.require_lengths(checked_shape(tensor.shape, tensor.ndim))
         validate(tensor)
     except (FinchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as why:
         message = why.message if isinstance(why, FinchError) else f"{type(why).__name__}: {why}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finch_core.errors import FormatError, quote
+from finch_core.errors import FormatError, IndexOverflow, quote
 from finch_core.interface.layout import Layout, Part, Sized, sizes_of
 from finch_core.ir.operators import exact_value
 from finch_core.runtime.arguments import UNMASK, is_masked
@@ -149,7 +149,7 @@ def is_valid(tensor: Any) -> bool:
         tensor = tensor.tensor
     try:
         validate(tensor)
-    except FormatError:
+    except (FormatError, IndexOverflow):
         return False
     return True
 

@@ -28,6 +28,11 @@ def pointers(dtype: np.dtype[Any], role: str) -> Field:
     return Field("ptr", dtype, role, ascending=True, nonnegative=True)
 
 
+def indices(name: str, dtype: np.dtype[Any], role: str) -> Field:
+    """A field of indices of a level's dimension, or of its size."""
+    return Field(name, dtype, role, nonnegative=True, indices=True)
+
+
 def bounds_of(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
     """The first position of a fiber's entries, and the position after the last."""
     ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name

@@ -340,8 +340,8 @@ class Short(SparseList):
 
     @property
     def fields(self):
-        short = {"idx": np.dtype(np.int16)}
-        return tuple(attrs.evolve(f, dtype=short.get(f.name, f.dtype)) for f in super().fields)
+        short = {"idx": {"dtype": np.dtype(np.int16), "indices": False}}
+        return tuple(attrs.evolve(f, **short.get(f.name, {})) for f in super().fields)
 
 
 class Unchecked(SparseList):
