@@ -16,6 +16,7 @@ import numpy as np
 from finch_array.interop.libraries import library, malformed
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
+from finch_core.interface.storage import holding
 from finch_core.io import Coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Dense, Element, SparseCOO, SparseList
@@ -109,7 +110,9 @@ def _tensor(found: Any, levels: Sequence[Any], order: Any) -> Any:
         if kind == "dense":
             format = Dense(format)
         else:
-            format = _sparse(format, depth, indices, pointers, buffers)
+            sizes = shape[depth : depth + len(indices)]
+            arrays = [holding(np.asarray(a), n) for a, n in zip(indices, sizes, strict=True)]
+            format = _sparse(format, depth, arrays, pointers, buffers)
     tensor = Tensor.from_buffers(format, shape, buffers)
     if not order:
         return tensor
@@ -117,10 +120,10 @@ def _tensor(found: Any, levels: Sequence[Any], order: Any) -> Any:
 
 
 def _sparse(
-    format: Format, depth: int, indices: Any, pointers: Any, buffers: dict[str, Any]
+    format: Format, depth: int, indices: list[Any], pointers: Any, buffers: dict[str, Any]
 ) -> Format:
     arrays = [np.ascontiguousarray(part) for part in indices]
-    ptr = np.array([0, len(arrays[0])], arrays[0].dtype) if pointers is None else pointers
+    ptr = np.array([0, len(arrays[0])]) if pointers is None else pointers
     buffers[f"{depth}_ptr"] = np.ascontiguousarray(ptr)
     for k, part in enumerate(arrays):
         buffers[f"{depth + k}_idx"] = part

@@ -11,6 +11,7 @@ from finch_array.operands import array_of, is_dense, stored
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
+from finch_core.interface.storage import holding
 from finch_core.runtime import devices
 from finch_core.runtime.convert import asarray
 from finch_core.runtime.tensor import Tensor
@@ -75,6 +76,7 @@ def from_torch(tensor: Any) -> Any:
     if tensor.layout in (torch.sparse_bsr, torch.sparse_bsc):
         return _from_blocks(ptr, idx, values, tuple(tensor.shape), by_rows)
     shape = tuple(tensor.shape) if by_rows else tuple(reversed(tensor.shape))
+    idx = holding(idx, shape[1])
     format = Dense(SparseList(_leaf(values), index=idx.dtype, pointer=ptr.dtype))
     found = Tensor.from_buffers(format, shape, {"1_ptr": ptr, "1_idx": idx, "2_val": values})
     if by_rows:

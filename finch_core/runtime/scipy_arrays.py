@@ -11,6 +11,7 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.interface.storage import holding
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import (
     check_range,
@@ -232,8 +233,9 @@ def is_hypersparse(shape: tuple[int, ...], stored: int) -> bool:
 def _over(array: Any) -> Any:
     """A tensor over the three arrays of a CSR or CSC array."""
     shape = array.shape if array.format == "csr" else array.shape[::-1]
-    format = csr_format(2, array.dtype, array.indices.dtype, array.indptr.dtype)
-    buffers = {"1_ptr": array.indptr, "1_idx": array.indices, "2_val": array.data}
+    indices = holding(array.indices, shape[1])
+    format = csr_format(2, array.dtype, indices.dtype, array.indptr.dtype)
+    buffers = {"1_ptr": array.indptr, "1_idx": indices, "2_val": array.data}
     tensor = Tensor.from_buffers(format, shape, buffers)
     return tensor if array.format == "csr" else transpose(tensor)
 
@@ -246,10 +248,11 @@ def _coords(array: Any) -> tuple[Any, ...]:
 def _over_coordinates(array: Any) -> Any:
     """A tensor over the arrays of a COO array; None if no installed format has coordinates, and
     ``FormatError`` unless the coordinates are sorted and unique."""
-    format = coo_format(array.dtype, [coord.dtype for coord in _coords(array)])
+    coords = [holding(coord, max(array.shape, default=0)) for coord in _coords(array)]
+    format = coo_format(array.dtype, [coord.dtype for coord in coords])
     if format is None:
         return None
-    buffers = {f"{k}_idx": coord for k, coord in enumerate(_coords(array))}
+    buffers = {f"{k}_idx": coord for k, coord in enumerate(coords)}
     buffers["0_ptr"] = np.array([0, len(array.data)])
     return Tensor.from_buffers(format, array.shape, {**buffers, f"{array.ndim}_val": array.data})
 

@@ -122,3 +122,16 @@ def test_a_folder_of_another_name_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     with pytest.raises(FileExistsError, match=r"does not end as \.bsp\.zarr"):
         write(tmp_path / "precious", MATRIX, "binsparse Zarr")
+
+
+def test_indices_narrower_than_the_dimension(tmp_path: Path) -> None:
+    """Every stored index fits in a byte; the size of the dimension, or their number, does not."""
+    rows, columns = np.divmod(np.arange(0, 600, 2), 100)
+    made = binsparse.COORMatrix(
+        (300, 400), 300, indices_0=rows.astype(np.uint8), indices_1=columns.astype(np.uint8),
+        values=np.ones(300),
+    )  # fmt: skip
+    binsparse.save_binsparse(made, tmp_path / "a.bsp.npz")
+    expected = np.zeros((300, 400))
+    expected[rows, columns] = 1
+    np.testing.assert_array_equal(read(tmp_path / "a.bsp.npz").to_numpy(), expected)

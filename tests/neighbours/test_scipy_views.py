@@ -105,3 +105,15 @@ def test_index_dtypes_that_do_not_do():
         A.to_scipy(index_dtype=np.int32)
     with pytest.raises(FormatError, match="are of int32 or int64, not of int16"):
         A.to_scipy(index_dtype=np.int16)
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+def test_indices_narrower_than_the_dimension(layout):
+    dense = np.zeros((300, 300))
+    dense[[3, 7, 100], [5, 2, 9]] = [1.0, 2.0, 3.0]
+    array = sp.coo_array(dense).asformat(layout)
+    if layout == "coo":
+        array.coords = tuple(c.astype(np.int8) for c in array.coords)
+    else:
+        array.indices = array.indices.astype(np.int8)
+    np.testing.assert_array_equal(finch_core.asarray(array).to_numpy(), dense)
