@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import numpy as np
 
 from bench.harness import compare
@@ -16,14 +17,30 @@ DENSE_MOST = 2000
 """NumPy and finch-tensor, whose sums and products are dense, take part up to this many rows."""
 PEERS = ("scipy", "sparse", "finch-tensor")
 
-OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "A + B": lambda A, B, x: A + B, "A * B": lambda A, B, x: A * B,
-    "A * 2.0": lambda A, B, x: A * 2.0,
-    "A > 0.5": lambda A, B, x: A > 0.5, "sum(A, 0)": lambda A, B, x: A.sum(axis=0),
-    "sum(A, 1)": lambda A, B, x: A.sum(axis=1), "A @ x": lambda A, B, x: A @ x,
-    "A.T @ x": lambda A, B, x: A.T @ x, "A @ B": lambda A, B, x: A @ B,
-    "A @ B, sorted": lambda A, B, x: in_order(A @ B),
-    "A[n/4:n/2]": lambda A, B, x: A[A.shape[0] // 4 : A.shape[0] // 2],
+
+@attrs.frozen
+class Operands:
+    """What a contender computes with: two matrices in rows, a vector, eight columns and rows."""
+
+    A: Any
+    B: Any
+    x: Any
+    D: Any
+    E: Any
+
+
+OPERATIONS: dict[str, Callable[[Operands], Any]] = {
+    "A + B": lambda of: of.A + of.B, "A * B": lambda of: of.A * of.B,
+    "A + A.T": lambda of: of.A + of.A.T, "A * 2.0": lambda of: of.A * 2.0,
+    "A * x": lambda of: of.A * of.x, "A > 0.5": lambda of: of.A > 0.5,
+    "sum(A, 0)": lambda of: of.A.sum(axis=0), "sum(A, 1)": lambda of: of.A.sum(axis=1),
+    "max(A, 1)": lambda of: of.A.max(axis=1),
+    "A @ x": lambda of: of.A @ of.x, "A.T @ x": lambda of: of.A.T @ of.x,
+    "A @ D, 8 columns": lambda of: of.A @ of.D, "A.T @ D, 8 columns": lambda of: of.A.T @ of.D,
+    "E @ A, 8 rows": lambda of: of.E @ of.A,
+    "A @ B": lambda of: of.A @ of.B, "A @ B, sorted": lambda of: in_order(of.A @ of.B),
+    "A[n/4:n/2]": lambda of: of.A[of.A.shape[0] // 4 : of.A.shape[0] // 2],
+    "A[:, n/4:n/2]": lambda of: of.A[:, of.A.shape[0] // 4 : of.A.shape[0] // 2],
 }  # fmt: skip
 
 
@@ -34,8 +51,8 @@ def in_order(matrix: Any) -> Any:
     return matrix
 
 
-def operands(n: int, density: float) -> dict[str, tuple[Any, Any, Any]]:
-    """Two matrices and a vector for each contender."""
+def operands(n: int, density: float) -> dict[str, Operands]:
+    """Those of each contender."""
     import scipy.sparse as sp
 
     import finch_array as fa
@@ -44,35 +61,36 @@ def operands(n: int, density: float) -> dict[str, tuple[Any, Any, Any]]:
     first, second = (
         sp.random_array((n, n), density=density, format="csr", rng=rng) for _ in range(2)
     )
-    x = np.ones(n)
+    dense = np.ones(n), rng.random((n, 8)), rng.random((8, n))
     found = {
-        "finch": (fa.asarray(first), fa.asarray(second), x), "scipy": (first, second, x)
-    }  # fmt: skip
+        "finch": Operands(fa.asarray(first), fa.asarray(second), *dense),
+        "scipy": Operands(first, second, *dense),
+    }
     if n <= DENSE_MOST:
-        found["numpy"] = (first.toarray(), second.toarray(), x)
-        found |= _finch_tensor(first, second, x)
+        found["numpy"] = Operands(first.toarray(), second.toarray(), *dense)
+        found |= _finch_tensor(first, second, dense)
     try:
         import sparse
     except ImportError:
         return found
-    found["sparse"] = (
-        sparse.GCXS.from_scipy_sparse(first), sparse.GCXS.from_scipy_sparse(second), x
-    )  # fmt: skip
+    matrices = map(sparse.GCXS.from_scipy_sparse, (first, second))
+    found["sparse"] = Operands(*matrices, *dense)
     return found
 
 
-def _finch_tensor(first: Any, second: Any, x: Any) -> dict[str, tuple[Any, Any, Any]]:
+def _finch_tensor(first: Any, second: Any, dense: tuple[Any, ...]) -> dict[str, Operands]:
     try:
         from bench.peers import finch_tensor as peer
     except ImportError:
         return {}
-    return {"finch-tensor": (peer.matrix(first), peer.matrix(second), peer.finch.asarray(x))}
+    arrays = map(peer.finch.asarray, dense)
+    return {"finch-tensor": Operands(peer.matrix(first), peer.matrix(second), *arrays)}
 
 
-def _has(operation: Callable[..., Any], given: tuple[Any, ...]) -> bool:
+def _has(operation: Callable[[Operands], Any], given: Operands) -> bool:
     """Whether finch-tensor has an operation; compiles it if it does."""
     try:
-        operation(*given)
+        operation(given)
     except (TypeError, AttributeError, NotImplementedError, AssertionError, KeyError):
         return False
     return True
@@ -86,7 +104,7 @@ def run(seconds: float, sizes: tuple[tuple[int, float], ...] = SIZES) -> list[di
         given = operands(n, density)
         for name, operation in OPERATIONS.items():
             contenders = {
-                who: (lambda of=of, operation=operation: operation(*of))
+                who: (lambda of=of, operation=operation: operation(of))
                 for who, of in given.items()
                 if who != "finch-tensor" or _has(operation, of)
             }

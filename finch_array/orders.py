@@ -6,7 +6,7 @@ import math
 from collections.abc import Container, Mapping, Sequence
 from itertools import permutations
 
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 MOST_PERMUTED = 6
 """Statements of more indices take their loops in the order of the operands, unsearched."""
@@ -22,8 +22,9 @@ EXCHANGE, IN_PLACE = 3.0, 1.5
 """The time around loops that the compiler exchanges, relative to a step of a loop; and that of
 updates in memory, relative to those in registers, which exchanged loops have."""
 
-COPY = 8.0
-"""The time of sorting an entry into another order, relative to a step of a loop."""
+COPY, COPY_DENSE = 8.0, 2.0
+"""The time of sorting an entry into another order, and of moving an element of a dense operand,
+relative to a step of a loop."""
 
 
 LONG = 16.0
@@ -61,12 +62,14 @@ class Term:
 
 @frozen(eq=False)
 class Order:
-    """A loop order: the names of the loops, the operands that must be copied for it, and those
-    that lead a loop by a dimension, as stored: others are searched for their indices."""
+    """A loop order: the names of the loops, the operands that are copied for it, and those that
+    lead a loop by a dimension, as stored: others are searched for their indices. Dense operands
+    are copied so that the index ``last`` runs along contiguous memory."""
 
     loops: tuple[str, ...]
     copied: tuple[int, ...]
     leading: tuple[tuple[int, int], ...] = ()
+    last: str | None = None
 
 
 def choose(
@@ -82,9 +85,14 @@ def choose(
         copied = tuple(k for k, term in enumerate(terms) if not in_order(term, loops))
         if copied and not copying:
             continue
-        cost = _cost(terms, sizes, out, loops, copied, in_turn, full, dense)
-        if best is None or cost < best[0]:
-            best = cost, Order(loops, copied)
+        for last in (None, *loops[1:][-2:]) if copying else (None,):
+            turned = _turned(terms, last)
+            if last is not None and not turned:
+                continue
+            chosen = tuple(sorted((*copied, *turned)))
+            cost = _cost(terms, sizes, out, loops, chosen, last, in_turn, full, dense)
+            if best is None or cost < best[0]:
+                best = cost, Order(loops, chosen, last=last)
     assert best is not None
     return best[1]
 
@@ -131,6 +139,16 @@ def in_order(term: Term, loops: Sequence[str]) -> bool:
     return not term.sparse or places == sorted(places)
 
 
+def _turned(terms: Sequence[Term], last: str | None) -> tuple[int, ...]:
+    """The dense operands that have the index ``last``, but not along contiguous memory."""
+    return tuple([k for k, t in enumerate(terms) if _is_turned(t, last)])
+
+
+def _is_turned(term: Term, last: str | None) -> bool:
+    there = not term.sparse and term.entries < NEVER and last in term.indices[:-1]
+    return there and last is not None and term.indices[-1] != last
+
+
 def is_linear(
     loops: Sequence[str], indices: Sequence[Sequence[str | None]], dense: Sequence[bool]
 ) -> bool:
@@ -152,18 +170,19 @@ def appends(loops: Sequence[str], out: Sequence[str]) -> int:
 
 def _cost(
     terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str], loops: Sequence[str],
-    copied: Sequence[int], forced: bool, full: Container[str], dense: bool,
+    copied: Sequence[int], last: str | None, forced: bool, full: Container[str], dense: bool,
 ) -> float:  # fmt: skip
     steps = _steps(terms, sizes, loops)
+    now = [evolve(t, indices=(last,)) if _is_turned(t, last) else t for t in terms]
     stored = [name for name in loops if name in out]
     late = stored[appends(loops, stored) :]
     if forced and late:
         return float("inf")
-    cost = sum(steps[:-1]) + 2.0 * _innermost(terms, steps, loops, stored) if steps else 1.0
+    cost = sum(steps[:-1]) + 2.0 * _innermost(now, steps, loops, stored) if steps else 1.0
     if not all(name in full for name in late):
-        jumps = _jumps(steps, loops, out, full) if dense else steps[-1]
+        jumps = _jumps(steps, loops, stored, full) if dense else steps[-1]
         cost += jumps * ((SCATTER if dense or len(late) == 1 else HASHED) - 1.0)
-    cost += COPY * sum(terms[k].entries for k in copied)
+    cost += sum([terms[k].entries * (COPY if terms[k].sparse else COPY_DENSE) for k in copied])
     return cost * (1.0 if stored == list(out) else 1.01)
 
 
@@ -186,14 +205,14 @@ def _innermost(
 
 
 def _jumps(
-    steps: Sequence[float], loops: Sequence[str], out: Sequence[str], full: Container[str]
+    steps: Sequence[float], loops: Sequence[str], stored: Sequence[str], full: Container[str]
 ) -> float:
     """How many rows of a dense result are updated in no order: the innermost loops run along its
     last dimensions, where that is so, without gaps."""
     inner = 0
-    while inner < min(len(loops), len(out)) - 1:
+    while inner < min(len(loops), len(stored)) - 1:
         name = loops[-1 - inner]
-        if name != out[-1 - inner] or name not in full:
+        if name != stored[-1 - inner] or name not in full:
             break
         inner += 1
     return steps[-1 - inner]

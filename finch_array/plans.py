@@ -175,7 +175,7 @@ class Schedule:
     @property
     def key(self) -> Any:
         """What plans of a request on operands of the same signatures differ by."""
-        return self.order.loops, self.order.copied, self.order.leading
+        return self.order.loops, self.order.copied, self.order.leading, self.order.last
 
 
 def schedule(
@@ -221,7 +221,11 @@ def make(
 ) -> Plan:
     """A plan for operands like these; ``dense``: the result may be dense (see ``DENSE_RATIO``)."""
     order = schedule.order
-    copies = {k: _permutation(schedule.seen.indices[k], order.loops) for k in order.copied}
+    turned = {k for k in order.copied if is_dense(operands[k])}
+    copies = {
+        k: _permutation(schedule.seen.indices[k], order.loops, order.last if k in turned else None)
+        for k in order.copied
+    }
     plan = Plan(schedule.request, order, copies)
     if not copies:
         _complete(plan, schedule, operands, sizes, dense)
@@ -289,7 +293,7 @@ def _ordered(
     leading = () if copied else orders.leading(terms, counts, order.loops)
     there = ((places[n], level) for n, level in leading)
     leads = tuple((k, level) for k, level in there if _gallops(seen.sources[k], level))
-    return orders.Order(order.loops, copied, leads)
+    return orders.Order(order.loops, copied, leads, order.last)
 
 
 def _gallops(found: Stored | None, place: int) -> bool:
@@ -339,9 +343,11 @@ def _at_fill(request: Request, seen: _Operands, fill: Expr, dtype: Any) -> bool:
     return isinstance(fill, Literal) and start is not None and alike(fill.value, start)
 
 
-def _permutation(indices: Sequence[str | None], loops: Sequence[str]) -> tuple[int, ...]:
-    """The dimensions of an operand, as stored, in the order of the loops."""
-    places = {name: k for k, name in enumerate(loops)}
+def _permutation(
+    indices: Sequence[str | None], loops: Sequence[str], last: str | None
+) -> tuple[int, ...]:
+    """The dimensions of an operand, as stored, in the order of the loops, but for the last one."""
+    places = {name: k if name != last else len(loops) for k, name in enumerate(loops)}
     return tuple(sorted(range(len(indices)), key=lambda k: places.get(indices[k] or "", -1)))
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from finch_array import functions as fn
+from finch_array import plans
 from finch_array.axes import axis_of
 from finch_array.operands import (
     NUMBERS,
     array_of,
+    entries,
     is_dense,
     is_lazy,
     operand,
@@ -75,7 +77,9 @@ def matmul(x1: Any, x2: Any, /) -> Any:
         made = _remembered_matmul(a, b)
     if made is None:
         return _dense_matmul(a, b)
-    key, request, dtype = made
+    key, request, dtype, form = made
+    if form is not None and (other := form(a, b)) is not None:
+        return other
     found = run(key, request, [a, b])
     if found.dtype != dtype:  # of half floats, summed in single precision
         return fn.cast(found, dtype)
@@ -86,8 +90,10 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     return found
 
 
-Product = tuple[Any, Callable[[], Request], np.dtype[Any]]
-"""The key and the request of a product, and the dtype of the result."""
+Form = Callable[[Any, Any], Any]
+"""Another form of a product of two arrays; None where it does not pay, or lengths disagree."""
+Product = tuple[Any, Callable[[], Request], np.dtype[Any], Form | None]
+"""The key and the request of a product, the dtype of the result, and another form of it."""
 _matmuls: dict[Any, Product | None] = {}
 MOST = 4096
 """The most pairs of formats whose products are remembered."""
@@ -113,7 +119,29 @@ def _matmul_of(a: Any, b: Any) -> Product | None:
     key, request = product(
         "matmul", [a, b], [left, right], out, frozenset({"k"}), wide_dtype(dtype)
     )
-    return key, request, dtype
+    form = None
+    if a.ndim == 2 == b.ndim:
+        form = _of_a_row if is_dense(a) else _of_a_column if is_dense(b) else None
+    return key, request, dtype, form
+
+
+def _of_a_column(a: Any, b: Any) -> Any:
+    """``a @ b`` of a dense ``b`` of one column, as that of a vector."""
+    if b.shape[1] != 1 or a.shape[1] != b.shape[0] or not _is_dense(a.shape[0], a, b):
+        return None
+    return array_of(matmul(a, b.to_numpy()[:, 0]).to_numpy()[:, None])
+
+
+def _of_a_row(a: Any, b: Any) -> Any:
+    """``a @ b`` of a dense ``a`` of one row, as that of a vector."""
+    if a.shape[0] != 1 or a.shape[1] != b.shape[0] or not _is_dense(b.shape[1], a, b):
+        return None
+    return array_of(matmul(a.to_numpy()[0], b).to_numpy()[None, :])
+
+
+def _is_dense(cells: int, a: Any, b: Any) -> bool:
+    """Whether a product of so many elements is dense, in whatever order it is written."""
+    return cells <= plans.DENSE_RATIO * (entries(a) + entries(b)) + plans.DENSE_LEAST
 
 
 def _dense_matmul(a: Any, b: Any) -> Any:

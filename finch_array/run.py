@@ -20,10 +20,11 @@ from finch_array.fill_arguments import (
     places_of_fills,
     without_fills,
 )
-from finch_array.leaves import stored_values
+from finch_array.leaves import relabelled, stored_values
 from finch_array.operands import (
     IN_ORDER,
     NUMBERS,
+    array_of,
     as_seen,
     entries,
     is_dense,
@@ -329,9 +330,26 @@ def _copied(plan: plans.Plan, k: int, operand: Any) -> Any:
     return as_seen(reordered(found.source, order), axes)
 
 
+_BLOCK = 1 << 15
+"""How many elements are transposed at once: they stay in the processor's cache."""
+
+
+def _in_row_order(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A permuted array copied in row-major order; a matrix in blocks that stay in the cache."""
+    if array.ndim != 2 or len(array) < 16 or array.size <= _BLOCK:
+        return np.array(array, order="C")
+    found, step = np.empty(array.shape, array.dtype), max(1, _BLOCK // len(array))
+    for start in range(0, array.shape[1], step):
+        found[:, start : start + step] = array[:, start : start + step]
+    return found
+
+
 def reordered(source: Any, order: Sequence[int]) -> Tensor:
-    """A sparse copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted. It has
+    """A copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted. It has
     narrow indices where ``source`` has, and then often the kernel of one that is not copied."""
+    if is_dense(source):
+        moved = array_of(_in_row_order(source.to_numpy().transpose(order)))
+        return relabelled(moved, source.fill_value)
     counted = transposed(source, kernel_of) if tuple(order) == (1, 0) else None
     if counted is not None:
         (n, m), (starts, rows, values) = source.shape, counted

@@ -12,7 +12,15 @@ import finch_array as fa
 from finch_array import orders, run, sorted_coordinates
 from finch_core import Tensor
 from finch_core.runtime import transposing, worth
-from finch_levels import Dense, Element, SparseCOO, SparseList
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseBand,
+    SparseCOO,
+    SparseHash,
+    SparseList,
+)
 
 SHAPES = [(0, 3), (3, 0), (1, 1), (1, 7), (7, 1), (5, 9), (40, 3)]
 
@@ -136,6 +144,54 @@ def test_products_scatter_whole_rows():
     x, D2 = data((30, 20)), data((30, 8))
     B = Tensor(Dense(SparseList(Element(0.0))), x)
     np.testing.assert_array_equal((B.T @ fa.asarray(D2)).to_numpy(), x.T @ D2)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_dense_factors_are_copied_so_that_the_inner_loop_is_contiguous(by_columns):
+    """``D @ A`` adds multiples of columns of ``D``, which are copied into rows."""
+    stored = ("c", "k") if by_columns else ("k", "c")
+    D = orders.Term(("r", "k"), (8.0, 1e5), False, 8e5, False, frozenset({0, 1}))
+    A = orders.Term(stored, (1e5, 10.0), True, 1e6, True, frozenset({0}))
+    sizes = {"r": 8.0, "k": 1e5, "c": 1e5}
+    order = orders.choose([D, A], sizes, ("r", "c"), False, full={"r"}, dense=True)
+    assert order.copied == (0,)
+    assert order.last == "r"
+    assert order.loops == (("c", "r", "k") if by_columns else ("k", "c", "r"))
+    few = orders.Term(stored, (1e5, 1e-4), True, 10, True, frozenset({0}))
+    order = orders.choose([D, few], sizes, ("r", "c"), False, full={"r"}, dense=True)
+    assert 0 not in order.copied
+
+
+FACTORS = [
+    Dense(SparseList(Element(0.0))),
+    SparseCOO(SparseCOO(Element(0.0))),
+    Dense(RunList(Element(0.0))),
+    SparseHash(SparseHash(Element(0.0))),
+    Dense(SparseBand(Element(0.0))),
+]
+
+
+@pytest.mark.parametrize("format", FACTORS, ids=str)
+def test_products_with_dense_matrices_on_either_side(format):
+    for n, m, k in itertools.product((0, 1, 3, 40), (0, 1, 5, 70), (1, 2, 20)):
+        left, right, x = data((k, n)), data((m, k)), data((n, m), part=0.2)
+        A = Tensor(format, x)
+        for D in (left, np.asfortranarray(left), fa.asarray(left)):
+            np.testing.assert_array_equal(fa.matmul(D, A).to_numpy(), left @ x)
+            np.testing.assert_array_equal(fa.matmul(A.T, D.T).to_numpy(), x.T @ left.T)
+        np.testing.assert_array_equal(fa.matmul(A, fa.asarray(right)).to_numpy(), x @ right)
+        np.testing.assert_array_equal(fa.matmul(right.T, A.T).to_numpy(), right.T @ x.T)
+
+
+def test_products_of_other_fills_and_dtypes_with_copied_factors():
+    x = data((60, 50), part=0.1)
+    for fill, dtype in itertools.product((0, 1), ("i4", "f4", "c16", "?")):
+        A = Tensor(Dense(SparseList(Element(np.dtype(dtype).type(fill)))), x.astype(dtype))
+        D = data((7, 60)).astype(dtype)
+        found, wanted = fa.matmul(D, A), D @ x.astype(dtype)
+        np.testing.assert_array_equal(found.to_numpy(), wanted, strict=True)
+        own = Tensor(Dense(Dense(Element(np.dtype(dtype).type(1)))), D)
+        np.testing.assert_array_equal(fa.matmul(own, A).to_numpy(), wanted, strict=True)
 
 
 def test_open_meshes_are_taken_dimension_by_dimension():
