@@ -39,7 +39,7 @@ from finch_array.requests import Request, letters
 from finch_array.sorted_coordinates import order_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
-from finch_core.records import evolve
+from finch_core.records import evolve, frozen
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.convert import compressed_tensor, kernel_of, stored_coordinates
 from finch_core.runtime.tensor import Tensor
@@ -112,7 +112,30 @@ def _found(
     return found
 
 
-Again = Ready | PassedNumbers
+@frozen(eq=False)
+class WithCopies:
+    """Computes a request once more that copies operands: whether it does depends on what they
+    store (``size``, ``dense``), not on their signatures and shapes alone."""
+
+    plan: plans.Plan
+    key: Any
+    make: Callable[[], Request]
+    sizes: dict[str, int]
+    size: tuple[int, ...]
+    dense: bool
+    given: Any
+
+    def __call__(self, operands: Sequence[Any]) -> Any:
+        request = self.plan.request
+        dense = request.op is not None and is_dense_allowed(request, operands, self.sizes)
+        if dense != self.dense or magnitudes(operands, self.sizes) != self.size:
+            told = _told(self.key, operands, self.given)
+            return _computed(self.key, self.key, self.make, operands, self.given, told)[0]
+        key, make, copies = _copying(self.plan, self.key, operands)
+        return run(key, make, copies, self.given)
+
+
+Again = Ready | PassedNumbers | WithCopies
 """What computes a request once more on operands of the same signatures and shapes."""
 
 
@@ -136,10 +159,10 @@ def _computed(
         case, found, plan = _with_numbers(kind, key, make, operands, given, told, places)
         if found is not NotImplemented and found is not None:
             return found, plan
-    ready, used = _prepared(key, make, operands, given, told)
+    ready, used, again = _prepared(key, make, operands, given, told)
     if found is None and case is not None:
         case.first = ready.plan
-    return ready(used), ready if used is operands else None
+    return ready(used), None if places and used is not operands else again
 
 
 # -- fills and constants that change ----------------------------------------------------------
@@ -166,7 +189,7 @@ def _with_numbers(
         return case, None if fill is not NotImplemented else fill, None
     loops = case.first.order.loops
     own = ("numbers", kind, places, case.none, loops)
-    ready, used = _prepared(
+    ready, used, _ = _prepared(
         own, lambda: case.with_numbers(loops), passed, given, _told(own, passed, given)
     )
     copied = used is not passed
@@ -214,12 +237,13 @@ def prepared(
     key: Any, request: Request, operands: Sequence[Any], given: dict[str, int] | None = None
 ) -> tuple[Ready, Sequence[Any]]:
     """The plan for a request on operands, and the operands, some of them copied."""
-    return _prepared(key, lambda: request, operands, given, _told(key, operands, given))
+    return _prepared(key, lambda: request, operands, given, _told(key, operands, given))[:2]
 
 
 def _prepared(
     key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, told: Any
-) -> tuple[Ready, Sequence[Any]]:
+) -> tuple[Ready, Sequence[Any], Ready | WithCopies]:
+    """The plan for operands, these, some of them copied, and what computes the request again."""
     known = _request(key, make)
     shapes = told[SHAPES]
     sizes = plans.sizes_of(known, operands, given, shapes)
@@ -228,15 +252,24 @@ def _prepared(
     size = magnitudes(operands, sizes)
     plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
     if plan.copies:
-        copies, loops = [_copied(plan, k, x) for k, x in enumerate(operands)], plan.order.loops
-        key = ("copied", key, loops)  # in the loops that they are copied for, whatever others cost
-        return _prepared(
-            key, lambda: evolve(known, loops=loops), copies, given, _told(key, copies, given)
-        )
+        again = WithCopies(plan, key, make, sizes, size, dense, given)
+        inner, request, copies = _copying(plan, key, operands)
+        return *_prepared(inner, request, copies, given, _told(inner, copies, given))[:2], again
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
         plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
-    return plan.ready(sizes, size), operands
+    ready = plan.ready(sizes, size)
+    return ready, operands, ready
+
+
+def _copying(
+    plan: plans.Plan, key: Any, operands: Sequence[Any]
+) -> tuple[Any, Callable[[], Request], list[Any]]:
+    """The request in the loops that operands are copied for, whatever others cost: its key, what
+    makes it, and the operands with their copies."""
+    loops = plan.order.loops
+    copies = [_copied(plan, k, x) for k, x in enumerate(operands)]
+    return ("copied", key, loops), lambda: evolve(plan.request, loops=loops), copies
 
 
 def _request(key: Any, make: Callable[[], Request]) -> Request:

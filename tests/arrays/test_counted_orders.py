@@ -294,3 +294,26 @@ def test_lists_of_numbers_are_assigned_as_numbers(sparse):
             with pytest.raises(TypeError, match="does not fit in an array of bool"):
                 A[1] = [2, 1, 0]
         assert not A.to_numpy().any()
+
+
+def test_calls_that_copy_operands_follow_what_these_store():
+    """The plan of a warm call with copies is kept; whether to copy depends on what is stored."""
+    n, D = 300, data((6, 300))
+    shape = Dense(SparseList(Element(0.0)))
+    for part in (0.3, 0.3, 0.3, 0.0, 0.001, 0.3, 0.9, 0.0):
+        x = data((n, n), seed=int(1000 * part), part=part)
+        A, B = Tensor(shape, x), Tensor(shape, 2 * x)
+        for _call in range(3):
+            np.testing.assert_array_equal((A + B.T).to_numpy(), x + 2 * x.T)
+            np.testing.assert_array_equal(fa.matmul(D, A).to_numpy(), D @ x)
+            np.testing.assert_array_equal(fa.matmul(D, A.T).to_numpy(), D @ x.T)
+        narrow = Tensor(Dense(SparseList(Element(0.0), index=np.int32)), x)
+        np.testing.assert_array_equal((A + narrow.T).to_numpy(), x + x.T)
+
+
+def test_warm_calls_that_copy_operands_look_nothing_up_twice(monkeypatch):
+    A = Tensor(Dense(SparseList(Element(0.0))), data((40, 40)))
+    for _call in range(3):
+        A + A.T
+    monkeypatch.setattr(run, "_prepared", None)
+    np.testing.assert_array_equal((A + A.T).to_numpy(), data((40, 40)) + data((40, 40)).T)
