@@ -140,7 +140,10 @@ def in_order(term: Term, loops: Sequence[str]) -> bool:
 
 
 def _turned(terms: Sequence[Term], last: str | None) -> tuple[int, ...]:
-    """The dense operands that have the index ``last``, but not along contiguous memory."""
+    """The dense operands beside sparse ones that have the index ``last``, but not along contiguous
+    memory."""
+    if not any(t.sparse for t in terms):
+        return ()
     return tuple([k for k, t in enumerate(terms) if _is_turned(t, last)])
 
 
@@ -173,7 +176,10 @@ def _cost(
     copied: Sequence[int], last: str | None, forced: bool, full: Container[str], dense: bool,
 ) -> float:  # fmt: skip
     steps = _steps(terms, sizes, loops)
-    now = [evolve(t, indices=(last,)) if _is_turned(t, last) else t for t in terms]
+    now = [
+        evolve(t, indices=(last,)) if k in copied and not t.sparse else t
+        for k, t in enumerate(terms)
+    ]
     stored = [name for name in loops if name in out]
     late = stored[appends(loops, stored) :]
     if forced and late:
