@@ -27,7 +27,7 @@ from finch_array.ready import LARGE, Ready, Room, blank_of
 from finch_array.requests import Request
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
-from finch_core.interface.structure import Structure
+from finch_core.interface.structure import Pieces, Structure
 from finch_core.ir.dtypes import BOOL, Type, concrete, type_of
 from finch_core.ir.expressions import FALSE, Access, Expr, Literal, Modified, Name, Var, alike
 from finch_core.ir.program import Program
@@ -53,8 +53,9 @@ class Plan:
     """How a request is run: what is copied first, or the kernel and the format of its result.
 
     ``shared`` is the kernel for shapes of ``SHARED`` turns or more, or where the request says so,
-    with parallel loops; None where the compiler refuses these. ``compiled`` has what has run of
-    both: neither depends on the shapes. ``pointwise`` computes few elements without a kernel."""
+    with parallel loops; None where the compiler refuses these, or the outermost runs over runs.
+    ``compiled`` has what has run of both: neither depends on the shapes. ``pointwise`` computes few
+    elements without a kernel."""
 
     request: Request
     order: orders.Order
@@ -401,7 +402,9 @@ def _complete(
     linear = orders.is_linear(loops, seen.indices, full_sources)
     options = LINEAR if linear else Options(small=ALONG_DATA)
     plan.kernel = Kernel.of_program(program, options, quiet=True)
-    if loops:
+    outermost = dict(zip(sizes, known.shapes or (), strict=False)).get(loops[0]) if loops else None
+    # parts of a run would each do its one turn again
+    if loops and (outermost is None or outermost.pieces is not Pieces.RUNS):
         several = programs.on_several_cores(program)
         plan.shared = Kernel.of_program(several, options, quiet=True)
     plan.stored, plan.extended = own, extended

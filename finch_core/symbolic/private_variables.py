@@ -5,6 +5,9 @@
         t[()] = 1.0
     s[()] += t[()]                s is not: an update reads it
 
+A tensor with dimensions is private where it is declared anew before anything else is done with it:
+what is assigned to its elements leaves others as they are.
+
 The analysis is that of upward-exposed reads in textbooks, along the statements of a block.
 """
 
@@ -13,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from finch_core.ir.expressions import Access, Expr, Var
+from finch_core.ir.expressions import Access, Expr, Load, Var
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -34,11 +37,13 @@ _NONE: Set[Any] = frozenset()
 
 
 def private_variables(stmt: Stmt) -> Set[Any]:
-    """The tensors of the variables that ``stmt`` sets before it reads them, on every way."""
+    """The variables and other tensors that ``stmt`` sets before it reads them, on every way."""
     found: set[Any] = set()
     for part in stmt.walk():
-        if isinstance(part, (Declare, Update)):
-            tensor = part.tensor if isinstance(part, Declare) else part.target.tensor.root
+        if isinstance(part, Declare):
+            found.add(part.tensor)
+        elif isinstance(part, Update):
+            tensor = part.target.tensor.root
             if tensor is not None and tensor.format.is_variable:
                 found.add(tensor)
     if not found:
@@ -55,7 +60,9 @@ def _flow(stmt: Stmt, owners: Mapping[Any, Any]) -> tuple[Set[Any], Set[Any]]:
         return _of_update(stmt, owners)
     if isinstance(stmt, Declare):
         return _NONE, _of(stmt.tensor, owners)
-    if isinstance(stmt, (Freeze, Thaw, Leave)):
+    if isinstance(stmt, (Freeze, Thaw)):  # a variable has no state but its value
+        return _NONE if stmt.tensor.format.is_variable else _of(stmt.tensor, owners), _NONE
+    if isinstance(stmt, Leave):
         return _NONE, _NONE
     parts = [_flow(body, owners) for body in stmt.bodies]
     if isinstance(stmt, Sequential):
@@ -77,8 +84,10 @@ def _flow(stmt: Stmt, owners: Mapping[Any, Any]) -> tuple[Set[Any], Set[Any]]:
 
 def _of_update(stmt: Update, owners: Mapping[Any, Any]) -> tuple[Set[Any], Set[Any]]:
     exposed = _read((*stmt.target.indices, stmt.value), owners)
-    variable = _of(stmt.target.tensor.root, owners)
-    return (exposed, variable) if stmt.op is None else (exposed | variable, _NONE)
+    root = stmt.target.tensor.root
+    target = _of(root, owners)
+    whole = stmt.op is None and bool(target) and root.format.is_variable
+    return (exposed, target) if whole else (exposed | target, _NONE)
 
 
 def _of(tensor: Any, owners: Mapping[Any, Any]) -> Set[Any]:
@@ -89,10 +98,15 @@ def _read(exprs: tuple[Expr, ...], owners: Mapping[Any, Any]) -> Set[Any]:
     """The variables that expressions read, by their names or in the registers that have them."""
     found: set[Any] = set()
     for node in (node for expr in exprs for node in expr.walk()):
-        if isinstance(node, (Access, Var)):
-            source = node.tensor.root if isinstance(node, Access) else node
-            if source in owners:
-                found.add(owners[source])
+        source: Any = node
+        if isinstance(node, Access):
+            source = node.tensor.root
+        elif isinstance(node, Load):
+            source = node.buffer
+        elif not isinstance(node, Var):
+            continue
+        if source in owners:
+            found.add(owners[source])
     return found
 
 

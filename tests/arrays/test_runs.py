@@ -92,3 +92,13 @@ def test_distinct_elements_of_lazy_arrays_of_runs():
     numbers = fa.asarray(np.array([0.0, 0.0, 2.0]), format=SparseRunList(Element(0.0)))
     there = fa.isin(lazy, fa.lazy(numbers))
     np.testing.assert_array_equal(np.asarray(there), np.isin(plain, [0, 2]))
+
+
+def test_products_of_runs_take_a_turn_a_run():
+    """By itself, where the dimension is long: a turn an index took time by its square."""
+    runs, n = RunList(RunList(ELEMENT)), 300_000
+    coords, values = ([3, 5, n - 1], [5, n - 1, 2]), [1.0, 2.0, 3.0]
+    A = fa.from_coo(coords, values, (n, n)).to(runs)
+    found = A @ A
+    assert found[3, n - 1] == 2.0 and found[5, 2] == 6.0
+    assert fa.sum(found) == 8.0

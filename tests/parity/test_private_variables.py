@@ -136,8 +136,32 @@ def stored_runs(y, x, z, A, n):
         y[i] = t
 
 
+def collected(y, x, z, A, n):
+    s = 0.0
+    for i in range(n):
+        w = np.zeros(n)
+        for j in range(n):
+            w[j] += x[i] * z[j]
+        for j in range(n):
+            s += w[j] * z[j]
+    return s
+
+
+def added_up(y, x, z, A, n):
+    """The workspace keeps what the turns before have left."""
+    w = np.zeros(n)
+    s = 0.0
+    for i in range(n):
+        for j in range(n):
+            w[j] += x[i] * z[j]
+        for j in range(n):
+            s += w[j]
+    return s
+
+
 PROGRAMS = (
     clipped, either, halved, left_out, outlives, carried, seen_before, rows, weighted, stored_runs,
+    collected, added_up,
 )  # fmt: skip
 VECTORS: list[Any] = [RunList, SparseRunList, SparseList]
 
@@ -188,6 +212,13 @@ def test_one_turn_a_run(program):
         weighted: (1.0 + 5 + 3.0 * (10**8 - 5)) * (5 + 3.0 * (10**8 - 5)),
     }
     np.testing.assert_allclose(found, sums[program], rtol=1e-12)
+
+
+def test_a_workspace_of_a_turn_is_filled_once_a_run():
+    x, z = (Tensor(RunList(Element(0.0)), np.full(100, 2.0)) for _ in range(2))
+    args = np.zeros(1), x, z, np.zeros((1, 1)), 100
+    assert "for i in" not in kernel(collected).lower(*args).as_text("assembly")
+    assert kernel(collected)(*args) == 100 * 100 * 8.0
 
 
 def test_strict_sums_go_index_by_index():
