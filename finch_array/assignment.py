@@ -16,7 +16,6 @@ from finch_array.indexing import (
     _plain,
     getitem,
     positions,
-    result_dimensions,
     true_places,
 )
 from finch_array.indices import (
@@ -29,19 +28,29 @@ from finch_array.indices import (
 )
 from finch_array.joining import LARGE, Segment, has_structure, joined
 from finch_array.leaves import differs
-from finch_array.manipulation import broadcast_to, permute_dims, reshape
+from finch_array.manipulation import permute_dims, reshape
 from finch_array.methods import adopt, replace
-from finch_array.operands import NUMBERS, array_of, entries, is_dense, operand, settled, stored
+from finch_array.operands import (
+    NUMBERS,
+    array_of,
+    entries,
+    is_dense,
+    kinds_of,
+    operand,
+    settled,
+    stored,
+)
 from finch_array.requests import Request, letters
 from finch_array.run import coordinates, run, sorted_tensor
-from finch_array.sorted_coordinates import FEW, keys_of
+from finch_array.scattering import inside, misfit, scattered, spread
+from finch_array.sorted_coordinates import FEW, MOST_PLACES, keys_of
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
+from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import alike
 from finch_core.ir.program import Stored
-from finch_core.records import frozen
 from finch_core.runtime.lists import memory_of, with_part_of_row
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
@@ -115,6 +124,10 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
     if not isinstance(inner.source, Tensor):
         name = inner.source.name
         raise FormatError(f"the result of {name} takes no assignments", hint="assign to a copy")
+    turned = _through(array, inner.axes, index, value)
+    if turned is not None:
+        setitem(inner.source, *turned)
+        return
     mark = Writer()
     try:
         begin_writing(inner.source, mark)
@@ -124,6 +137,25 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
         replace(inner.source, permute_dims(whole, inner.axes))
     finally:
         mark.ended = True
+
+
+def _through(array: Any, axes: Sequence[int], index: Any, value: Any) -> tuple[Any, Any] | None:
+    """The index and the value of an assignment to what stores a permuted array, whose dimension
+    ``k`` is dimension ``axes[k]`` of it. None for an index with masks or arrays."""
+    if is_sizeless(index, array) or is_mask(index, array) or without_flags(index) is not None:
+        return None
+    parts = parts_of(index, array.shape)
+    if any(x.__class__ is np.ndarray for x in parts.items):
+        return None
+    given = operand(_of_numbers(array.dtype, value))
+    turned = tuple([parts.items[axis] for axis in axes])
+    if not isinstance(given, NUMBERS):
+        _check_dtype(array, given)
+        box = _of_box(given, parts, _spans(parts, array.shape))
+        whole = permute_dims(box, tuple(axes))
+        kept = [n for x, n in zip(turned, whole.shape, strict=True) if x.__class__ is slice]
+        given = reshape(whole, tuple(kept))
+    return turned, given
 
 
 def _assign_dense(array: Any, index: Any, value: Any) -> None:
@@ -182,25 +214,30 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         or _is_true_elsewhere(array_of(index))
         or not are_few(("masked", array.signature), entries(array))
     )
-    if large or apart:
+    small = are_few(("assigned", array.signature), entries(array))
+    few = None
+    if parts is not None and small and not (large and _has_runs(array)):
+        few = _few(parts, shape, value, fill)
+    if few is None and (large or apart):
         found = _as_stored(array, index, parts, value)
         if found is not None:
             replace(array, found)
             return
-    if not are_few(("assigned", array.signature), entries(array)):
+    if not small and math.prod(shape) <= MOST_PLACES:
         found = _merged(array, index, parts, value)
         if found is not None:
             replace(array, found)
             return
-    scattered = None if parts is None else _scattered(array, parts, value)
-    if scattered is not None:
-        replace(array, scattered)
+    found = None if parts is None else scattered(array, parts, value)
+    if found is not None:
+        replace(array, found)
         return
     _, coords, values = coordinates(array)
-    few = None if parts is None else _few(parts, shape, value, fill)
+    if few is None and parts is not None:
+        few = _few(parts, shape, value, fill)
     if few is not None:
         spans, added, new = few
-        kept = ~_inside(len(values), coords, spans)
+        kept = ~inside(len(values), coords, spans)
         whole = [np.concatenate([c[kept], a]) for c, a in zip(coords, added, strict=True)]
     else:
         changed, new = _changes(array, index, parts, value)
@@ -211,6 +248,11 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
     found = np.concatenate([values[kept], new.astype(array.dtype)])
     replace(array, sorted_tensor(shape, whole, found, fill, of=(array,)))
+
+
+def _has_runs(array: Any) -> bool:
+    """Whether many elements may be stored as one value."""
+    return any(kind.pieces is Pieces.RUNS for kind in kinds_of(array))
 
 
 def _into_row(array: Tensor, parts: Parts, value: Any) -> bool:
@@ -296,18 +338,33 @@ def _as_stored(array: Tensor, index: Any, parts: Parts | None, value: Any) -> An
         return _where_true(array, array_of(index), value)
     if any(x.__class__ is np.ndarray for x in parts.items):
         return None
-    spans = [
-        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
-        for x, n in zip(parts.items, array.shape, strict=True)
-    ]  # fmt: skip
+    spans = _spans(parts, array.shape)
     if any(span.step != 1 for span in spans):
         return None
     if not isinstance(value, NUMBERS):
-        part = [len(s) for s, x in zip(spans, parts.items, strict=True) if not isinstance(x, int)]
-        for place in parts.new:
-            part.insert(place, 1)
-        value = reshape(_spread(settled(value), tuple(part)), tuple(map(len, spans)))
+        value = _of_box(value, parts, spans)
+    elif all(len(span) == 1 for span in spans) and not are_few(
+        ("element", array.signature), max(array.shape)
+    ):  # a kernel for all numbers
+        with np.errstate(all="ignore"):
+            value = array_of(np.full((1,) * array.ndim, value).astype(array.dtype))
     return _boxed(array, spans, value, 0) if all(spans) else array
+
+
+def _spans(parts: Parts, shape: Sequence[int]) -> list[range]:
+    """The indices of each dimension that ints and slices choose."""
+    return [
+        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
+        for x, n in zip(parts.items, shape, strict=True)
+    ]
+
+
+def _of_box(value: Any, parts: Parts, spans: Sequence[range]) -> Any:
+    """What is assigned to a box, as an array of all its dimensions."""
+    part = [len(s) for s, x in zip(spans, parts.items, strict=True) if not isinstance(x, int)]
+    for place in parts.new:
+        part.insert(place, 1)
+    return reshape(spread(settled(value), tuple(part)), tuple(map(len, spans)))
 
 
 def _where_true(array: Tensor, mask: Any, value: Any) -> Any:
@@ -324,15 +381,6 @@ def _where_true(array: Tensor, mask: Any, value: Any) -> Any:
             names,
         ), [array, mask],
     )  # fmt: skip
-
-
-def _spread(value: Any, shape: tuple[int, ...]) -> Any:
-    while value.ndim > len(shape) and value.shape[0] == 1:
-        value = value[0]
-    try:
-        return broadcast_to(value, shape)
-    except DimensionMismatch:
-        raise _misfit(value.shape, shape) from None
 
 
 def _boxed(array: Any, spans: list[range], value: Any, axis: int) -> Any:
@@ -360,10 +408,7 @@ def _few(
     dimension, and the coordinates and values of what is other than the fill."""
     if any(isinstance(x, np.ndarray) for x in parts.items):
         return None
-    spans = [
-        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
-        for x, n in zip(parts.items, shape, strict=True)
-    ]
+    spans = _spans(parts, shape)
     sliced = [k for k, x in enumerate(parts.items) if isinstance(x, slice)]
     if isinstance(value, NUMBERS):
         with np.errstate(all="ignore"):
@@ -395,95 +440,6 @@ def _is_true_elsewhere(mask: Any) -> bool:
     return not is_dense(mask) and bool(mask.fill_value)
 
 
-def _scattered(array: Tensor, parts: Parts, value: Any) -> Any:
-    """The array with a sparse ``value`` of the same fill, or with the fill, at integer arrays: by
-    what both store. None for other indices and values."""
-    fill = array.fill_value
-    arrays, dimensions = result_dimensions(parts.widths)
-    if not any(x.__class__ is np.ndarray for x in parts.items):
-        return None
-    if isinstance(value, NUMBERS):
-        if not alike(array.dtype.type(value), fill):
-            return None
-    elif is_dense(value) or not alike(array.dtype.type(value.fill_value), fill):
-        return None
-    shape = array.shape
-    joint = np.broadcast_shapes(*(np.shape(parts.items[k]) for k in arrays))
-    groups = _groups({k: parts.items[k] for k in arrays}, joint)
-    slices = {k: range(*x.indices(shape[k])) for k, x in enumerate(parts.items) if k not in arrays}
-    _, coords, values = coordinates(array)
-    inside = _inside(len(values), [coords[k] for k in slices], list(slices.values()))
-    for group in groups:
-        inside &= np.isin(group.keys(shape, coords), group.keys(shape, group.sought))
-    whole, found = [c[~inside] for c in coords], values[~inside]
-    if not isinstance(value, NUMBERS):
-        full: list[int] = []
-        along: dict[int, int] = {}
-        first = 0
-        for item in dimensions:
-            if item == "joint":
-                first = len(full)
-            elif item is not None:
-                along[item] = len(full)
-            full += joint if item == "joint" else [1 if item is None else len(slices[item])]
-        _, given, new = coordinates(_spread(settled(value), tuple(full)))
-        there = differs(new, fill)
-        added = {k: s.start + s.step * given[along[k]].astype(np.intp) for k, s in slices.items()}
-        for group in groups:
-            place = np.zeros(len(new), np.intp)
-            for axis in group.axes:
-                place = place * joint[axis] + given[first + axis]
-            there &= group.last(shape)[place]
-            added |= {k: sought[place] for k, sought in group.sought.items()}
-        whole = [np.concatenate([c, added[k][there]]) for k, c in enumerate(whole)]
-        found = np.concatenate([found, new[there].astype(array.dtype)])
-    return sorted_tensor(shape, whole, found, fill, of=(array,))
-
-
-@frozen(eq=False)
-class _Group:
-    """Dimensions whose indices are chosen together: by arrays along some axes of those to which all
-    broadcast. ``sought`` are their indices by dimension, one of each for a place."""
-
-    axes: tuple[int, ...]
-    sought: dict[int, Any]
-
-    def keys(self, shape: Sequence[int], indices: Any) -> Any:
-        """A number for each tuple of indices of the dimensions."""
-        own = list(self.sought)
-        return keys_of(tuple([shape[k] for k in own]), [indices[k] for k in own])
-
-    def last(self, shape: Sequence[int]) -> Any:
-        """Which places are the last of those that are equal: what is assigned there counts."""
-        keys = self.keys(shape, self.sought)
-        found = np.zeros(len(keys), bool)
-        found[len(keys) - 1 - np.unique(keys[::-1], return_index=True)[1]] = True
-        return found
-
-
-def _groups(items: dict[int, Any], joint: tuple[int, ...]) -> list[_Group]:
-    """The dimensions in groups: each alone where all arrays run along axes of their own, as those
-    of ``np.ix_`` do."""
-    axes: dict[int, tuple[int, ...]] = {}
-    for k, x in items.items():
-        own = np.shape(x)
-        axes[k] = tuple([len(joint) - len(own) + a for a, n in enumerate(own) if n != 1])
-    every = [axis for own in axes.values() for axis in own]
-    if len(set(every)) == len(every) and all(len(own) < 2 for own in axes.values()):
-        return [_Group(axes[k], {k: np.reshape(x, -1)}) for k, x in items.items()]
-    sought = {k: np.broadcast_to(x, joint).reshape(-1) for k, x in items.items()}
-    return [_Group(tuple(range(len(joint))), sought)]
-
-
-def _inside(count: int, coords: Any, spans: Sequence[range]) -> Any:
-    """Which of ``count`` entries have an index of the ranges in each dimension."""
-    found = np.ones(count, bool)
-    for c, span in zip(coords, spans, strict=True):
-        up = span if span.step > 0 else span[::-1]
-        found &= (c >= up.start) & (c < up.stop) & ((c - up.start) % up.step == 0)
-    return found
-
-
 def _among(keys: Any, sought: Any) -> Any:
     """Which of some numbers are among others, which are sorted."""
     if not len(sought):
@@ -508,11 +464,7 @@ def _values_at(array: Any, value: Any, places: Any, shape: tuple[int, ...], mask
     while plain.ndim > len(shape) and plain.shape[0] == 1:
         plain = plain[0]
     try:
-        spread = np.broadcast_to(plain, shape)
+        whole = np.broadcast_to(plain, shape)
     except ValueError:
-        raise _misfit(plain.shape, shape) from None
-    return spread.reshape(-1).astype(array.dtype)
-
-
-def _misfit(value: tuple[int, ...], part: tuple[int, ...]) -> DimensionMismatch:
-    return DimensionMismatch(f"a value of shape {value} does not fit a part of shape {part}")
+        raise misfit(plain.shape, shape) from None
+    return whole.reshape(-1).astype(array.dtype)

@@ -228,7 +228,7 @@ def _joined_few(
         warn_if_dense("concat", plan.format, shape, sources)
         return plan
 
-    count = math.prod(shape)
+    count = max(math.prod(shape), *[x.size for x in arrays if hasattr(x, "signature")])
     new_fill = count <= WHOLE and _has_new_fill(arrays, dtype, fill)
     if new_fill and are_few(key, count, WORTH_OF_RUNS):
         format = format_of_join(arrays, axes, place, dtype, fill, new)[0]

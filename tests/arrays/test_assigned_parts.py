@@ -56,7 +56,7 @@ def large():
 def test_few_elements_of_many_are_merged_by_a_kernel(monkeypatch):
     """All that the array stores would be sorted else."""
     monkeypatch.setattr(worth, "WORTH", -1)
-    monkeypatch.setattr(assignment, "_scattered", None)
+    monkeypatch.setattr(assignment, "scattered", None)
     A = large()
     rows = np.array([3, 5, 3])
     wanted, value = A.to_numpy().copy(), A[np.array([7, 8, 9])]
