@@ -17,8 +17,8 @@ from finch_array.leaves import differs, same
 from finch_array.manipulation import check_size, unraveled
 from finch_array.plans import DENSE_LEAST, DENSE_RATIO
 from finch_array.run import as_seen, coordinates, sorted_tensor
-from finch_array.sorted_coordinates import FEW, order_of
-from finch_core.records import frozen
+from finch_array.sorted_coordinates import FEW, MOST_PLACES, order_of
+from finch_core.records import evolve, frozen
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
 
@@ -133,13 +133,26 @@ def first_extreme(array: Any, greatest: bool) -> int:
     return min(int(gaps), place) if same(best, fill) else int(gaps)
 
 
-def top_of_fibers(own: Fibers, k: int, greatest: bool) -> tuple[Any, Any]:
-    """The ``k`` greatest or least elements of each fiber, in order, and their indices: of equal
-    ones the first. They are among what is stored and the first ``k`` elements that are not."""
-    if k <= top_elements.MOST and not are_few(("top", own.values.dtype), len(own.values)):
-        return top_elements.inserted(own, k, greatest)
+def top_of_fibers(own: Fibers, k: int, greatest: bool, axis: int, array: Any) -> tuple[Any, Any]:
+    """The ``k`` greatest or least elements of each fiber of ``array`` along ``axis``, in order, and
+    their indices: of equal ones the first. They are among what is stored and the first ``k``
+    elements that are not. NumPy arrays; sparse ones where a reduction would be sparse."""
     *outer, length = own.shape
-    count = math.prod(outer)
+    stores = evolve(own, numbers=np.arange(len(own.starts)), shape=(len(own.starts), length))
+    top, at = _top(stores, k, greatest)
+    if outer and k and math.prod(outer) * k > max(DENSE_LEAST, DENSE_RATIO * len(own.values)):
+        return top_elements.where_stored(own, top, at, axis, (array,))
+    tops, places = top_elements.in_all(own, top, at)
+    return np.moveaxis(tops, -1, axis), np.moveaxis(places, -1, axis)
+
+
+def _top(own: Fibers, k: int, greatest: bool) -> tuple[Any, Any]:
+    """The first elements and their indices of the fibers of a matrix, each of which stores
+    something."""
+    count, length = own.shape
+    few = are_few(("top", own.values.dtype), len(own.values))
+    if (k <= top_elements.MOST and not few) or count * (length + 1) > MOST_PLACES:
+        return top_elements.inserted(own, k, greatest)
     rows, first = np.arange(count)[:, None], np.arange(k)
     numbers = own.numbers.repeat(own.counts)
     before = numbers * (length + 1) + own.places - own.ranks  # gaps before each, by fibers
@@ -153,8 +166,7 @@ def top_of_fibers(own: Fibers, k: int, greatest: bool) -> tuple[Any, Any]:
     rank = np.unique(values, return_inverse=True)[1]
     order = np.lexsort((places, -rank if greatest else rank, numbers))
     chosen = order[np.searchsorted(numbers[order], rows) + first]
-    shape = (*outer, k)
-    return values[chosen].reshape(shape), places[chosen].reshape(shape)
+    return values[chosen], places[chosen]
 
 
 def sorted_fibers(own: Fibers, descending: bool) -> Fibers:

@@ -194,7 +194,7 @@ def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool
 
 def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[Any, Any]:
     """The ``k`` largest or smallest elements along ``axis``, in order, and their indices, as int64:
-    dense arrays, with memory for these and what is stored.
+    sparse where few elements are stored, with the indices in runs, otherwise dense.
     Raises ``OutOfBounds`` for an axis that ``x`` lacks, and ``ValueError`` for another ``mode``, or
     for a ``k`` that is not from 0 to the number of elements."""
     if mode not in ("largest", "smallest"):
@@ -205,10 +205,12 @@ def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[
         raise ValueError(f"there are {length} elements along axis {axis}, and k is {k}")
     if array.size <= SPARE:
         array = array_of(array.to_numpy())
-    elif not is_dense(array) and array.size < np.iinfo(np.int64).max // 2:
+    elif not is_dense(array):
         place = axis_of(axis, array.ndim)
-        found = top_of_fibers(fibers(array, place), k, mode == "largest")
-        top, places = (array_of(np.ascontiguousarray(np.moveaxis(x, -1, place))) for x in found)
+        found = top_of_fibers(fibers(array, place), k, mode == "largest", place, array)
+        top, places = (
+            array_of(np.ascontiguousarray(x)) if x.__class__ is np.ndarray else x for x in found
+        )
         return top, places
     order = argsort(array, axis=axis, descending=mode == "largest").to_numpy()
     place = axis_of(axis, array.ndim)

@@ -8,19 +8,24 @@ import numpy as np
 import pytest
 
 import finch_array as fa
-from finch_array import searching
+from finch_array import fibers, searching
 from finch_core.runtime import worth
 from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList
 
 LEVELS = (SparseList, Dense, SparseByteMap, SparseHash)
 
 
-WAYS = {"by fibers": (-1, worth.WORTH), "by insertion": (-1, -1), "dense where small": (64, 0)}
+WAYS = {
+    "by fibers": (-1, worth.WORTH, 10**9), "by insertion": (-1, -1, 10**9),
+    "dense where small": (64, 0, 10**9), "sparse": (-1, worth.WORTH, -1),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True, params=WAYS)
 def way(request, monkeypatch):
-    spare, least = WAYS[request.param]
+    spare, least, most_dense = WAYS[request.param]
+    monkeypatch.setattr(fibers, "DENSE_LEAST", most_dense)
+    monkeypatch.setattr(fibers, "DENSE_RATIO", 0)
     monkeypatch.setattr(searching, "SPARE", spare)
     monkeypatch.setattr(worth, "WORTH", least)
 
@@ -60,3 +65,22 @@ def test_the_memory_is_that_of_what_is_stored():
     tracemalloc.stop()
     assert values.shape == places.shape == (5000, 3)
     assert most < 5e6  # a dense array of indices has 200 MB
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_few_of_many_fibers(monkeypatch, axis):
+    """Fibers that store nothing take neither time nor memory, also where no array has them all."""
+    monkeypatch.setattr(fibers, "DENSE_RATIO", 4)
+    n = 10**11
+    places = [3, 3, n - 1], [5, 0, 1]
+    array = fa.from_coo(places[:: 1 if axis else -1], [1.0, -2.0, 3.0], (n, n))
+    top, at = fa.top_k(array, 2, axis=axis)
+    low, low_at = fa.top_k(array, 2, axis=axis, mode="smallest")
+    assert max(x.nbytes for x in (top, at, low, low_at)) < 10**4
+    rows = [0, 3, 4, n - 1]
+    take = (lambda x, r: (x[r, 0], x[r, 1])) if axis else (lambda x, r: (x[0, r], x[1, r]))
+    assert [take(top, r) for r in rows] == [(0, 0), (1, 0), (0, 0), (3, 0)]
+    assert [take(at, r) for r in rows] == [(0, 1), (5, 1), (0, 1), (1, 0)]
+    assert [take(low, r) for r in rows] == [(0, 0), (-2, 0), (0, 0), (0, 0)]
+    assert [take(low_at, r) for r in rows] == [(0, 1), (0, 1), (0, 1), (0, 2)]
+    assert at.dtype == np.int64
