@@ -35,7 +35,7 @@ from finch_array.operands import (
     array_of,
     entries,
     is_dense,
-    kinds_of,
+    may_have_runs,
     operand,
     settled,
     stored,
@@ -46,7 +46,6 @@ from finch_array.scattering import inside, misfit, scattered, spread
 from finch_array.sorted_coordinates import FEW, MOST_PLACES, keys_of
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
-from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import alike
@@ -216,7 +215,7 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     )
     small = are_few(("assigned", array.signature), entries(array))
     few = None
-    if parts is not None and small and not (large and _has_runs(array)):
+    if parts is not None and small and not (large and may_have_runs(array)):
         few = _few(parts, shape, value, fill)
     if few is None and (large or apart):
         found = _as_stored(array, index, parts, value)
@@ -248,11 +247,6 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
         whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
     found = np.concatenate([values[kept], new.astype(array.dtype)])
     replace(array, sorted_tensor(shape, whole, found, fill, of=(array,)))
-
-
-def _has_runs(array: Any) -> bool:
-    """Whether many elements may be stored as one value."""
-    return any(kind.pieces is Pieces.RUNS for kind in kinds_of(array))
 
 
 def _into_row(array: Tensor, parts: Parts, value: Any) -> bool:

@@ -14,13 +14,14 @@ import numpy as np
 from finch_array import programs, structures
 from finch_array.axes import axis_of
 from finch_array.fiber_rows import as_rows, below
+from finch_array.joining import has_structure
 from finch_array.manipulation import concat, reshape
 from finch_array.operands import array_of, is_dense, stored
 from finch_array.plans import Plan
 from finch_array.ready import Ready, warn_dense, warn_if_dense
 from finch_array.reductions import array_operand, sum_dtype
 from finch_array.requests import letters
-from finch_array.run import as_seen, materialised, reordered
+from finch_array.run import as_seen, coordinates, materialised, reordered, sorted_tensor
 from finch_array.written_plans import plan_of
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
@@ -78,6 +79,12 @@ def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> An
     order = [*(k for k in range(array.ndim) if k != axis), axis]
     own = _in_order(array, order)
     format = _kept_format(own, start)
+    above = own.format.levels()[:-2]
+    if format is None and not has_structure(own) and any(x.layout != "dense" for x in above):
+        # in lists, whose levels are kept
+        shape, coords, values = coordinates(own)
+        own = sorted_tensor(shape, coords, values, own.fill_value, of=(own,), in_order=True)
+        format = _kept_format(own, start)
     if format is not None and (rows := as_rows(own)) is not None:
         found = _ran(name, op, start, rows)
         return as_seen(below(own, found, format), order)

@@ -489,6 +489,8 @@ def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Any:
     if is_dense(array):
         return array_of(np.take_along_axis(array.to_numpy(), chosen.to_numpy(), place))
     wanted = chosen.to_numpy()
+    if all(n == 1 for k, n in enumerate(wanted.shape) if k != place):  # the same in each fiber
+        return take(array, checked_item(wanted.reshape(-1), array.shape[place], place), axis=place)
     shape = [
         max(m, n) if k != place else n
         for k, (m, n) in enumerate(zip(array.shape, wanted.shape, strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from finch_array.axes import broadcast_shape
-from finch_array.joining import has_structure
+from finch_array.joining import Segment, has_structure, joined
 from finch_array.leaves import differs, same
 from finch_array.operands import is_dense
 from finch_array.ready import memory_for, warn_dense, warn_many
@@ -114,4 +114,49 @@ def deleted(array: Any, obj: Any, axis: int) -> Any:
     return sorted_tensor(shorter, coords, values[kept], array.fill_value, of=(array,))
 
 
-__all__ = ["deleted", "inserted", "insertion_places", "moves_by_coordinates"]
+BY_INDEX = "lists take what is stored: A.to(SparseList(SparseList(Element(0.0))))"
+"""The hint where there is no memory for an index of each element."""
+LONG, STRETCHES = 1 << 16, 8
+"""Dimensions of arrays of runs and blocks that are longer are moved by stretches, up to so many;
+others by the index of each element."""
+
+
+def taken_out(array: Any, obj: Any, axis: int) -> Any:
+    """``deleted`` of an array of runs or blocks along a long dimension: what is between a few
+    indices. None for others."""
+    n = array.shape[axis]
+    if n <= LONG or is_dense(array) or not isinstance(obj, (int, np.integer, list, np.ndarray)):
+        return None
+    gone = np.unique(_indices(obj, n, n))
+    return _of_stretches(array, np.append(0, gone + 1), np.append(gone, n), axis)
+
+
+def put_between(whole: Any, n: int, at: Any, axis: int) -> Any:
+    """An array whose indices from ``n`` on, along a long dimension, move to the places ``at`` among
+    the others. None where these are many, and along other dimensions."""
+    if n <= LONG or is_dense(whole) or len(at) > STRETCHES:
+        return None
+    order = at.argsort(kind="stable")
+    before = at[order] - np.arange(len(at))  # of the indices below n
+    own, new = np.append(before, n), n + order
+    starts = np.stack([np.append(0, before), np.append(new, n)], 1).reshape(-1)
+    stops = np.stack([own, np.append(new + 1, n)], 1).reshape(-1)
+    return _of_stretches(whole, starts, stops, axis)
+
+
+def _of_stretches(array: Any, starts: Any, stops: Any, axis: int) -> Any:
+    """The indices from each of ``starts`` up to ``stops`` of a dimension, one after another; None
+    where these are many."""
+    pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+    found = [Segment(array, start, stop) for start, stop in pairs if start < stop]
+    if len(found) > 2 * STRETCHES:
+        return None
+    if len(found) < 2:
+        found.insert(0, Segment(array, 0, 0))
+    return joined(found, axis, array.dtype, array.fill_value)
+
+
+__all__ = [
+    "BY_INDEX", "deleted", "inserted", "insertion_places", "moves_by_coordinates",
+    "put_between", "taken_out",
+]  # fmt: skip

@@ -22,8 +22,19 @@ from finch_array.joining import (
 )
 from finch_array.leaves import relabelled
 from finch_array.listed import dense_above_lists, listed
-from finch_array.operands import array_of, entries, has_gaps, is_dense, is_lazy, settled, stored
+from finch_array.operands import (
+    array_of,
+    entries,
+    has_gaps,
+    is_dense,
+    is_lazy,
+    kinds_of,
+    may_have_runs,
+    settled,
+    stored,
+)
 from finch_array.points import joined_points, tiled_coordinates, tiled_points
+from finch_array.ready import memory_for
 from finch_array.requests import Request, letters
 from finch_array.rolling import rolled_places, shifts
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
@@ -432,9 +443,19 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Any:
         times = int(counts.flat[0])
         checked_shape((*array.shape[:place], length * times, *array.shape[place + 1 :]), array.ndim)
         return taking.repeated(array, times, place)
+    if _is_number(counts) and length > LONG and not may_have_runs(array):
+        lists = sorted_tensor(*coordinates(array), array.fill_value, of=(array,))
+        found = repeat(lists, counts, axis=place)
+        many = array.__class__ is Tensor and not any(kind.single for kind in kinds_of(array))
+        return Tensor(array.format, found) if many else found
     from finch_array.indexing import take
 
-    return take(array, np.repeat(np.arange(length), counts), axis=place)
+    with memory_for((length,), "lists take what is stored", "the indices"):
+        return take(array, np.repeat(np.arange(length), counts), axis=place)
+
+
+LONG = 1 << 16
+"""Blocks are repeated along longer dimensions by what is stored."""
 
 
 def _is_number(counts: Any) -> bool:

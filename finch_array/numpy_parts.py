@@ -12,9 +12,10 @@ from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array.axes import axis_of
 from finch_array.indexing import getitem, take
-from finch_array.insertions import deleted, moves_by_coordinates
+from finch_array.insertions import BY_INDEX, deleted, moves_by_coordinates, taken_out
 from finch_array.manipulation import reshape
 from finch_array.operands import array_of, in_numpy
+from finch_array.ready import memory_for
 
 
 def _along(axis: int, part: Any) -> tuple[Any, ...]:
@@ -56,8 +57,12 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     axis = axis_of(axis, array.ndim)
     if moves_by_coordinates(array):
         return deleted(array, in_numpy(obj), axis)
-    kept = np.delete(np.arange(array.shape[axis]), in_numpy(obj))
-    return take(array, kept, axis=axis)
+    found = taken_out(array, in_numpy(obj), axis)
+    if found is not None:
+        return found
+    with memory_for((array.shape[axis],), BY_INDEX, "the indices"):
+        kept = np.delete(np.arange(array.shape[axis]), in_numpy(obj))
+        return take(array, kept, axis=axis)
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
-from finch_core.interface.structure import Structure
+from finch_core.interface.structure import Pieces, Structure
 from finch_core.records import frozen
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.convert import asarray as tensor_of
@@ -203,6 +203,11 @@ def kinds_of(array: Any) -> tuple[Structure, ...]:
     else:
         kinds = list(getattr(found.source, "structures", (Structure(),) * array.ndim))
     return tuple(kinds[found.axes.index(k)] for k in range(array.ndim))
+
+
+def may_have_runs(array: Any) -> bool:
+    """Whether many elements of an array may be stored as one value."""
+    return any(kind.pieces is Pieces.RUNS for kind in kinds_of(array))
 
 
 def fanouts(source: Any) -> tuple[float, ...]:

@@ -54,3 +54,13 @@ def test_fibers_of_several_levels(outer, last):
             same(found + A, a.cumsum(axis) + a)
             same(fa.cumulative_sum(A.T, axis=axis), a.T.cumsum(axis))
     same(A, a)
+
+
+@pytest.mark.parametrize("level", ["SparseHash", "SparseCOO"])
+def test_rows_of_hash_tables_and_coordinates_are_not_visited(level):
+    levels, n = hub().levels, 10**11
+    made = levels[level]
+    A = fa.from_coo(([3, n - 1], [7, 1]), [2.0, 5.0], (n, n)).to(made(made(Element(0.0))))
+    found = fa.cumulative_sum(A, axis=1)
+    assert found.nnz <= 4
+    assert (found[3, 6], found[3, 7], found[3, n - 1], found[n - 1, 8]) == (0, 2, 2, 5)

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, tensor
 
+from finch_array import insertions, manipulation
 from finch_core import DimensionMismatch, OutOfBounds, PerformanceWarning
 from finch_core.errors import OutOfMemory
+from finch_levels import Element, RunList, SparseBlockList, SparseList, SparseRunList
 
 
 def places(n):
@@ -40,6 +42,51 @@ def test_rows_columns_and_elements(kind, fill):
             except (ValueError, IndexError):
                 continue
             np.testing.assert_array_equal(np.delete(A, at, axis).to_numpy(), wanted)
+
+
+@pytest.mark.parametrize("kind", [k for k in MATRICES if k != "dense"])
+def test_long_dimensions_move_by_stretches(kind, monkeypatch):
+    monkeypatch.setattr(insertions, "LONG", 0)
+    monkeypatch.setattr(manipulation, "LONG", 0)
+    a = data((4, 3), seed=1)
+    A = tensor(a, MATRICES[kind])
+    for axis, n in ((0, 4), (1, 3)):
+        for at in places(n):
+            wanted = np.insert(a, at, 7, axis)
+            np.testing.assert_array_equal(np.insert(A, at, 7, axis).to_numpy(), wanted)
+            if at is not n and n not in np.atleast_1d(np.asarray(at, object)):
+                found = np.delete(A, at, axis)
+                np.testing.assert_array_equal(found.to_numpy(), np.delete(a, at, axis))
+        for count in (0, 1, 3):
+            for x, y in ((A, a), (A.T, a.T)):
+                found = np.repeat(x, count, axis=axis)
+                np.testing.assert_array_equal(found.to_numpy(), np.repeat(y, count, axis))
+
+
+@pytest.mark.parametrize("level", [SparseBlockList, SparseRunList, RunList, SparseList])
+def test_of_a_dimension_of_10_to_the_11(level):
+    n = 10**11
+    A = fa.from_coo(([3, n - 1], [0, 2]), [1.0, 3.0], (n, n)).to(level(level(Element(0.0))))
+    less = np.delete(A, [1, 5, -2], axis=0)
+    assert (less.shape, less[2, 0], less[n - 4, 2]) == ((n - 3, n), 1, 3)
+    more = np.insert(A, [5, 0], 0, axis=0)
+    assert (more.shape, more[4, 0], more[n + 1, 2]) == ((n + 2, n), 1, 3)
+    column = np.take_along_axis(A, np.array([[2, 0]]), axis=1)
+    assert (column.shape, column[3, 1], column[n - 1, 0]) == ((n, 2), 1, 3)
+    if level is RunList:  # whose outer runs are taken apart
+        return
+    twice = np.repeat(A, 2, axis=1)
+    assert (twice.shape, twice[3, 1], twice[n - 1, 4]) == ((n, 2 * n), 1, 3)
+
+
+def test_no_memory_for_the_index_of_each_element():
+    n = 10**11
+    A = fa.from_coo(([3, n - 1], [0, 2]), [1.0, 3.0], (n, n))
+    A = A.to(SparseRunList(SparseRunList(Element(0.0))))
+    with pytest.raises(OutOfMemory, match=r"no memory for the indices of shape \(100000000000,\)"):
+        np.delete(A, np.arange(0, 100, 2), axis=0)
+    with pytest.raises(OutOfMemory, match="no memory for the indices"):
+        np.repeat(A, 2, axis=0)
 
 
 def test_places_that_there_are_not():
