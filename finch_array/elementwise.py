@@ -191,8 +191,8 @@ class Elementwise:
 
     def _widened(self, operands: Sequence[Any]) -> list[Any] | None:
         """The operands with plain integers that an array's dtype cannot hold as numbers that hold
-        them, for comparisons and functions that compute with floats, as NumPy has it; None for
-        others."""
+        them, for comparisons and functions that compute with floats, as NumPy has it, and as bools
+        for logical functions; None for others."""
         arrays = [x for x in operands if not isinstance(x, NUMBERS)]
         wide = [k for k, x in enumerate(operands) if type(x) is int and not hold(arrays, x)]
         if not wide:
@@ -201,6 +201,8 @@ class Elementwise:
         kind = self._of_numbers(ones).dtype.kind
         if kind == "b" and operator_for(self._function) in prim.COMPARISONS:
             return [exact(x) if k in wide else x for k, x in enumerate(operands)]
+        if self.__name__ in ("logical_and", "logical_or", "logical_xor"):
+            return [bool(x) if k in wide else x for k, x in enumerate(operands)]
         if kind != "f":
             return None
         return [float(x) if k in wide else x for k, x in enumerate(operands)]

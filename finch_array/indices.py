@@ -92,7 +92,7 @@ def _item(x: Any) -> Any:
     found = x
     if x.__class__ is not np.ndarray:
         found = x.to_numpy() if hasattr(x, "signature") else np.asarray(x)
-    if found.dtype.kind not in "biu" and found.size:
+    if found.dtype.kind not in "biu" and (found.size or found is x or hasattr(x, "signature")):
         raise FormatError(
             f"an index is an integer, slice, mask or integer array, not {found.dtype}"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -36,6 +36,8 @@ def reduction(own: Callable[..., Any], op: Any, identity: Any) -> Callable[..., 
         initial: Any = np._NoValue, where: Any = True,
     ) -> Any:  # fmt: skip
         array = array_of(a)
+        if not array.ndim and axis.__class__ is int and axis in (0, -1):  # as ufuncs take it
+            axis = None
         options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
         has_start = is_given(initial)
         if where is not True:
@@ -231,7 +233,27 @@ def of_sets(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_value(value: float) -> Callable[..., Any]:
-    return lambda x, out=None: ELEMENTWISE["equal"](x, value)
+    def found(x: Any, out: None = None) -> Any:
+        if array_of(x).dtype.kind == "c":
+            raise TypeError(
+                "complex numbers have no sign: np.isinf(A) finds those with an infinity"
+            )
+        return ELEMENTWISE["equal"](x, value)
+
+    return found
+
+
+def multi_dot(arrays: Sequence[Any], out: None = None) -> Any:
+    """The product of matrices, of which the first and the last may be vectors. Raises
+    ``DimensionMismatch`` for other dimensions, and for fewer than two arrays."""
+    given = [array_of(x) for x in arrays]
+    ends = {x.ndim for x in (*given[:1], *given[-1:])}
+    if len(given) < 2 or ends - {1, 2} or any(x.ndim != 2 for x in given[1:-1]):
+        told = ", ".join(str(x.shape) for x in given)
+        raise DimensionMismatch(
+            f"multi_dot is of matrices, the first and the last maybe vectors, not of {told}"
+        )
+    return reduce(matmul, given)
 
 
 def angle(ufunc: np.ufunc, factor: float) -> Callable[..., Any]:
@@ -268,7 +290,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.bincount: bincount, np.ediff1d: ediff1d,
     np.dot: dot, np.inner: inner, np.vdot: vdot, np.outer: outer_product,
     np.linalg.norm: linalg.norm,
-    np.linalg.multi_dot: lambda arrays, out=None: reduce(matmul, arrays),
+    np.linalg.multi_dot: multi_dot,
     np.intersect1d: of_sets(np.intersect1d), np.union1d: of_sets(np.union1d),
     np.setdiff1d: of_sets(np.setdiff1d), np.setxor1d: of_sets(np.setxor1d),
     np.fix: lambda x, out=None: fn.trunc(x), np.isposinf: _is_value(np.inf),

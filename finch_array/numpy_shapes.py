@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 
 from finch_array import functions as fn
-from finch_array.axes import axis_of, shape_of
+from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.indexing import getitem, take
-from finch_array.insertions import inserted, insertion_places, moves_by_coordinates
+from finch_array.insertions import (
+    BY_INDEX,
+    inserted,
+    insertion_places,
+    moves_by_coordinates,
+    put_between,
+)
 from finch_array.joining import Segment, joined
 from finch_array.leaves import same
 from finch_array.manipulation import (
@@ -143,11 +149,15 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
             warn_dense("insert", wanted, array.dtype, [array, new], "one number takes less")
         with memory_for(wanted, "one number takes less", "an inserted part"):
             whole = concat([array, broadcast_to(new, wanted)], axis=axis)
-    order = np.empty(n + len(at), np.intp)
-    kept = np.ones(len(order), bool)
-    kept[at], order[at] = False, n + np.arange(len(at))
-    order[kept] = np.arange(n)
-    return take(whole, order, axis=axis)
+    found = put_between(whole, n, at, axis)
+    if found is not None:
+        return found
+    with memory_for((n + len(at),), BY_INDEX, "the indices"):
+        order = np.empty(n + len(at), np.intp)
+        kept = np.ones(len(order), bool)
+        kept[at], order[at] = False, n + np.arange(len(at))
+        order[kept] = np.arange(n)
+        return take(whole, order, axis=axis)
 
 
 # -- shapes -----------------------------------------------------------------------------------
@@ -229,15 +239,22 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """A vector without the zeros at its front (``"f"``) and back (``"b"``). Raises
-    ``DimensionMismatch`` for an array of several dimensions."""
-    array = array_of(filt)
-    if array.ndim != 1:
-        raise DimensionMismatch(f"trim_zeros of an array of {array.ndim} dimensions")
-    there = nonzero(array)[0].to_numpy()
-    first, last = (int(there[0]), int(there[-1]) + 1) if len(there) else (array.size, array.size)
-    kinds = trim.lower()
-    return getitem(array, slice(first if "f" in kinds else 0, last if "b" in kinds else None))
+    """The least box around the elements other than 0, along ``axis``, one or several (None: all):
+    without the zeros at the front (``"f"``) and the back (``"b"``). Raises ``ValueError`` for
+    another ``trim``."""
+    array, kinds = array_of(filt), trim.lower()
+    if kinds not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"trim is 'f', 'b' or 'fb', not {trim!r}")
+    along = range(array.ndim) if axis is None else axes_of(axis, array.ndim)
+    places = [x.to_numpy() for x in nonzero(array)] if array.ndim else []
+    index = [slice(None)] * array.ndim
+    for k in along:
+        if not len(places[k]):
+            index[k] = slice(0, 0)
+            continue
+        first, last = int(places[k].min()), int(places[k].max()) + 1
+        index[k] = slice(first if "f" in kinds else 0, last if "b" in kinds else None)
+    return getitem(array, tuple(index))
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:

@@ -25,6 +25,8 @@ def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
     here; ``NotImplemented`` where arrays of others take part."""
     out = options.pop("out", None)
     own, known = _own(ufunc, method), _TAKEN.get(method, ())
+    for name in LAYOUT & set(options):
+        del options[name]
     if own is None or not set(options) <= set(known):
         spare = [k for k in options if k not in known] if own is not None else []
         return refused_ufunc(ufunc, method, inputs, spare)
@@ -32,6 +34,8 @@ def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
     return found if out is None else _given(out, found, options.get("casting", USUAL))
 
 
+LAYOUT = frozenset({"order", "subok"})
+"""Options that say how NumPy lays a result out, which has the levels that fit here."""
 _TAKEN = {
     "__call__": ("dtype", "casting"), "outer": ("dtype", "casting"),
     "reduce": ("axis", "dtype", "keepdims", "initial", "where"), "accumulate": ("axis", "dtype"),

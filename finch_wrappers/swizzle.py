@@ -86,7 +86,8 @@ class SwizzleTensor(Signed, ArrayMethods):
 
     def fill(self, shape: tuple[int, ...]) -> None:
         """Set the shape of this view, and every element to the fill value (see ``Tensor.fill``)."""
-        self.tensor.fill(tuple(shape[p] for p in self.perm))
+        given = isinstance(shape, (tuple, list))  # the tensor refuses others
+        self.tensor.fill(tuple(shape[p] for p in self.perm) if given else shape)
 
     def dense_access(self, node: Access) -> Expr:
         """The access of the wrapped tensor that is equivalent to an access of this one."""

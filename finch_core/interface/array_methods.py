@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterator
+from math import nan
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -119,6 +120,41 @@ def _reflected(name: str) -> Callable[[Array, Any], Array]:
     return method
 
 
+def _power(self: Any, other: Any, modulus: Any = None) -> Any:
+    if modulus is not None:
+        raise TypeError("pow() of a tensor takes no modulus: pow(A, n) % m computes it")
+    return _operator("pow")(self, other)
+
+
+def _product(name: str, of: Callable[[str], Any]) -> Any:
+    """``*``, which refuses texts itself: Python would repeat a text as often as the array says."""
+    call = of(name)
+
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, (str, bytes)):
+            own, told = type(self).__name__, type(other).__name__
+            raise TypeError(f"unsupported operand type(s) for *: '{own}' and '{told}'")
+        return call(self, other)
+
+    method.__name__ = name
+    return method
+
+
+def _compared(name: str) -> Callable[[Array, Any], Array]:
+    """``==`` or ``!=``: with None, texts and others that are no numbers, no element is equal to
+    them, as none is to NaN."""
+    call = _operator(name)
+
+    def method(self: Any, other: Any) -> Any:
+        found = call(self, other)
+        if found is NotImplemented and self.dtype.kind not in "mM":  # texts may be dates
+            return call(self, nan)
+        return found
+
+    method.__name__ = name
+    return method
+
+
 def _in_place(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in SUPPORTED and _is_unsupported(other):
@@ -141,7 +177,7 @@ class ArrayOperators:
     __add__, __radd__, __iadd__ = _operator("add"), _reflected("add"), _in_place("add")
     __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
     __isub__ = _in_place("subtract")
-    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __mul__, __rmul__ = _product("multiply", _operator), _product("multiply", _reflected)
     __imul__ = _in_place("multiply")
     __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
     __itruediv__ = _in_place("divide")
@@ -149,7 +185,7 @@ class ArrayOperators:
     __ifloordiv__ = _in_place("floor_divide")
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
     __imod__ = _in_place("remainder")
-    __pow__, __rpow__, __ipow__ = _operator("pow"), _reflected("pow"), _in_place("pow")
+    __pow__, __rpow__, __ipow__ = _power, _reflected("pow"), _in_place("pow")
     __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
     __imatmul__ = _in_place("matmul")
     __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
@@ -181,8 +217,8 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
 
     __slots__ = ()
     __hash__ = object.__hash__
-    __eq__: Method = _operator("equal")
-    __ne__: Method = _operator("not_equal")
+    __eq__: Method = _compared("equal")
+    __ne__: Method = _compared("not_equal")
 
     def __format__(self, spec: str) -> str:
         """The text, or that of the element of an array without dimensions by ``spec``."""
