@@ -134,11 +134,12 @@ def no_memory(*_):
 
 
 def test_many_values_are_inserted_with_a_warning(monkeypatch):
-    A = large()
+    n = 2 * 10**7
+    A = fa.from_coo(([5, n // 2], [7, 3]), [1.0, 2.0], (n, n))
     monkeypatch.setattr(np, "unravel_index", no_memory)
     with (
         pytest.raises(OutOfMemory, match="no memory for an inserted part of shape"),
-        pytest.warns(PerformanceWarning, match="insert stores 1000000000 more elements, 2"),
+        pytest.warns(PerformanceWarning, match="insert stores 20000000 more elements, 458 MiB"),
     ):
         np.insert(A, 3, 7, axis=0)
 

@@ -18,7 +18,7 @@ MASK = np.random.default_rng(3).random((3, 4)) < 0.5
         (lambda: np.add.at(A, [0, 0], 1), r"no np.add.at: A\[index\] = values assigns"),
         (lambda: np.add.at(A, slice(0, 2), 1), "no np.add.at: A"),
         (lambda: np.subtract.reduce(A), "no np.subtract.reduce: np.sum, np.prod"),
-        (lambda: np.sin(A, order="F"), "np.sin of a tensor takes no order=: np.asarray"),
+        (lambda: np.sin(A, signature="d->d"), "np.sin of a tensor takes no signature=: np.asarray"),
         (lambda: np.sin(A, where=MASK), r"takes no where=: fa.where\(condition, x, y\)"),
         (lambda: np.histogram(A, weights=np.ones((3, 4))), "np.histogram .* no weights="),
         (lambda: np.intersect1d(V, V, return_indices=True), "intersect1d .* no return_indices="),
