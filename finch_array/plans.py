@@ -48,6 +48,12 @@ DENSE_RATIO, DENSE_LEAST = 4, 4096
 entries of the operands plus ``DENSE_LEAST`` elements, otherwise a sparse one."""
 
 
+def is_room_for(cells: int, there: int) -> bool:
+    """Whether a result of so many elements that is not written in order is dense, where operands
+    store so many."""
+    return cells <= DENSE_RATIO * there + DENSE_LEAST
+
+
 @define(eq=False)
 class Plan:
     """How a request is run: what is copied first, or the kernel and the format of its result.

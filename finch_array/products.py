@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from finch_array import functions as fn
-from finch_array import plans
 from finch_array.axes import axis_of
 from finch_array.operands import (
     NUMBERS,
     array_of,
-    entries,
     is_dense,
     is_lazy,
     operand,
@@ -127,21 +125,25 @@ def _matmul_of(a: Any, b: Any) -> Product | None:
 
 def _of_a_column(a: Any, b: Any) -> Any:
     """``a @ b`` of a dense ``b`` of one column, as that of a vector."""
-    if b.shape[1] != 1 or a.shape[1] != b.shape[0] or not _is_dense(a.shape[0], a, b):
+    if b.shape[1] != 1 or a.shape[1] != b.shape[0]:
         return None
-    return array_of(matmul(a, b.to_numpy()[:, 0]).to_numpy()[:, None])
+    return _matrix_of(matmul(a, b.to_numpy()[:, 0]), 1)
 
 
 def _of_a_row(a: Any, b: Any) -> Any:
     """``a @ b`` of a dense ``a`` of one row, as that of a vector."""
-    if a.shape[0] != 1 or a.shape[1] != b.shape[0] or not _is_dense(b.shape[1], a, b):
+    if a.shape[0] != 1 or a.shape[1] != b.shape[0]:
         return None
-    return array_of(matmul(a.to_numpy()[0], b).to_numpy()[None, :])
+    return _matrix_of(matmul(a.to_numpy()[0], b), 0)
 
 
-def _is_dense(cells: int, a: Any, b: Any) -> bool:
-    """Whether a product of so many elements is dense, in whatever order it is written."""
-    return cells <= plans.DENSE_RATIO * (entries(a) + entries(b)) + plans.DENSE_LEAST
+def _matrix_of(vector: Any, axis: int) -> Any:
+    """A vector with a dimension of 1 at ``axis``."""
+    from finch_array.manipulation import expand_dims
+
+    if is_dense(vector):
+        return array_of(np.expand_dims(vector.to_numpy(), axis))
+    return expand_dims(vector, axis=axis)
 
 
 def _dense_matmul(a: Any, b: Any) -> Any:

@@ -130,7 +130,7 @@ class WithCopies:
         dense = request.op is not None and is_dense_allowed(request, operands, self.sizes)
         if dense != self.dense or magnitudes(operands, self.sizes) != self.size:
             told = _told(self.key, operands, self.given)
-            return _computed(self.key, self.key, self.make, operands, self.given, told)[0]
+            return _found(self.key, self.make, operands, self.given, told)
         key, make, copies = _copying(self.plan, self.key, operands)
         return run(key, make, copies, self.given)
 
@@ -341,7 +341,7 @@ def is_dense_allowed(request: Request, operands: Sequence[Any], sizes: Mapping[s
     if cells <= plans.DENSE_LEAST:
         return True
     there = sum(entries(x) for x in operands if not isinstance(x, NUMBERS))
-    return cells <= plans.DENSE_RATIO * there + plans.DENSE_LEAST
+    return plans.is_room_for(cells, there)
 
 
 def in_format(array: Any, format: Format) -> Tensor:

@@ -115,7 +115,7 @@ def reduced(
     if way.whole:
         return _of_values(array, way, count)
     there = entries(array)
-    if cells > plans.DENSE_RATIO * there + plans.DENSE_LEAST:
+    if not plans.is_room_for(cells, there):
         if not way.inner and cells < SPARE * there + LEAST:
             return None
         return _of_sorted(array, axes, way, count)

@@ -100,53 +100,60 @@ def _unary(name: str) -> Callable[[Array], Array]:
     return _method(name)
 
 
-def _operator(name: str) -> Callable[[Array, Any], Array]:
+def _not_implemented(_self: Any, _other: Any) -> Any:
+    return NotImplemented
+
+
+def _operator(
+    name: str, otherwise: Callable[[Any, Any], Any] = _not_implemented
+) -> Callable[[Array, Any], Array]:
+    """An operator; ``otherwise`` says what it is of an operand that none takes."""
+
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in SUPPORTED and _is_unsupported(other):
-            return NotImplemented
+            return otherwise(self, other)
         return (METHODS.get(name) or array_method(name))(self, other)  # without one more call
 
     method.__name__ = name
     return method
 
 
-def _reflected(name: str) -> Callable[[Array, Any], Array]:
+def _reflected(
+    name: str, otherwise: Callable[[Any, Any], Any] = _not_implemented
+) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in SUPPORTED and _is_unsupported(other):
-            return NotImplemented
+            return otherwise(self, other)
         return (METHODS.get(name) or array_method(name))(other, self)
 
     method.__name__ = name
     return method
 
 
+def _no_texts(self: Any, other: Any) -> Any:
+    """``*`` refuses texts itself: Python would repeat a text as often as the array says."""
+    if isinstance(other, (str, bytes)):
+        own, told = type(self).__name__, type(other).__name__
+        raise TypeError(f"unsupported operand type(s) for *: '{own}' and '{told}'")
+    return NotImplemented
+
+
 def _power(self: Any, other: Any, modulus: Any = None) -> Any:
     if modulus is not None:
         raise TypeError("pow() of a tensor takes no modulus: pow(A, n) % m computes it")
-    return _operator("pow")(self, other)
-
-
-def _product(name: str, of: Callable[[str], Any]) -> Any:
-    """``*``, which refuses texts itself: Python would repeat a text as often as the array says."""
-    call = of(name)
-
-    def method(self: Any, other: Any) -> Any:
-        if isinstance(other, (str, bytes)):
-            own, told = type(self).__name__, type(other).__name__
-            raise TypeError(f"unsupported operand type(s) for *: '{own}' and '{told}'")
-        return call(self, other)
-
-    method.__name__ = name
-    return method
+    if other.__class__ not in SUPPORTED and _is_unsupported(other):
+        return NotImplemented
+    return (METHODS.get("pow") or array_method("pow"))(self, other)
 
 
 def _compared(name: str) -> Callable[[Array, Any], Array]:
     """``==`` or ``!=``: with None, texts and others that are no numbers, no element is equal to
     them, as none is to NaN."""
-    call = _operator(name)
 
     def method(self: Any, other: Any) -> Any:
-        found = call(self, other)
+        call = METHODS.get(name) or array_method(name)
+        is_unsupported = other.__class__ not in SUPPORTED and _is_unsupported(other)
+        found = NotImplemented if is_unsupported else call(self, other)
         if found is NotImplemented and self.dtype.kind not in "mM":  # texts may be dates
             return call(self, nan)
         return found
@@ -177,7 +184,7 @@ class ArrayOperators:
     __add__, __radd__, __iadd__ = _operator("add"), _reflected("add"), _in_place("add")
     __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
     __isub__ = _in_place("subtract")
-    __mul__, __rmul__ = _product("multiply", _operator), _product("multiply", _reflected)
+    __mul__, __rmul__ = _operator("multiply", _no_texts), _reflected("multiply", _no_texts)
     __imul__ = _in_place("multiply")
     __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
     __itruediv__ = _in_place("divide")

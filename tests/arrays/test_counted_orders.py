@@ -317,3 +317,14 @@ def test_warm_calls_that_copy_operands_look_nothing_up_twice(monkeypatch):
         A + A.T
     monkeypatch.setattr(run, "_prepared", None)
     np.testing.assert_array_equal((A + A.T).to_numpy(), data((40, 40)) + data((40, 40)).T)
+
+
+def test_products_with_one_column_stay_sparse():
+    n = 2 * 10**9
+    A = fa.from_coo(([3, 10**9], [0, 2]), [1.0, 3.0], (n, 5)).to(
+        SparseList(SparseList(Element(0.0)))
+    )
+    column = fa.matmul(A, np.ones((5, 1)))
+    assert (column.shape, column.nstored, column[3, 0], column[10**9, 0]) == ((n, 1), 2, 1, 3)
+    row = fa.matmul(np.ones((1, 5)), A.T)
+    assert (row.shape, row.nstored, row[0, 3], row[0, 10**9]) == ((1, n), 2, 1, 3)

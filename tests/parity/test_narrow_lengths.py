@@ -7,7 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
-from random_narrow import check
+from random_narrow import LEAF, check
+from random_narrow import LEVELS as EVERY
 
 import finch_array as fa
 from finch_core import Tensor, _, kernel
@@ -15,24 +16,12 @@ from finch_core.errors import FormatError, IndexOverflow
 from finch_core.runtime.convert import from_coordinates
 from finch_levels import (
     Dense,
-    Element,
-    RunList,
-    SparseBand,
-    SparseBlockList,
     SparseByteMap,
-    SparseCOO,
     SparseHash,
-    SparseInterval,
     SparseList,
-    SparsePinpoint,
-    SparseRunList,
 )
 
-LEAF = Element(0.0)
-LEVELS = [
-    RunList, SparseBand, SparseBlockList, SparseCOO, SparseHash, SparseInterval, SparseList,
-    SparsePinpoint, SparseRunList,
-]  # fmt: skip
+LEVELS = [level for level in EVERY if level is not SparseByteMap]
 BACKENDS = ["interpreter", "c"]
 TOO_LONG = "a dimension of 300 is too long for indices of int8"
 
