@@ -24,6 +24,7 @@ TABLES = (
     "growth",
     "lowering",
     "arrays",
+    "calls",
     "plans",
     "files",
     "parallel",
@@ -165,6 +166,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
 
         rows = arrays.run(options.seconds, arrays.SIZES[:2] if options.quick else arrays.SIZES)
         return [rows, arrays.means(rows)]
+    if options.command == "calls":
+        from bench import calls
+
+        return calls.run(0.02 if options.quick else 0.1, 1 if options.quick else 3)
     if options.command == "files":
         from bench import files
 

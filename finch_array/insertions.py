@@ -11,7 +11,7 @@ import numpy as np
 from finch_array.axes import broadcast_shape
 from finch_array.joining import Segment, has_structure, joined
 from finch_array.leaves import differs, same
-from finch_array.operands import is_dense
+from finch_array.operands import LONG, is_dense
 from finch_array.ready import memory_for, warn_dense, warn_many
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
@@ -116,9 +116,9 @@ def deleted(array: Any, obj: Any, axis: int) -> Any:
 
 BY_INDEX = "lists take what is stored: A.to(SparseList(SparseList(Element(0.0))))"
 """The hint where there is no memory for an index of each element."""
-LONG, STRETCHES = 1 << 16, 8
-"""Dimensions of arrays of runs and blocks that are longer are moved by stretches, up to so many;
-others by the index of each element."""
+STRETCHES = 8
+"""Long dimensions of arrays of runs and blocks are moved by stretches, up to so many; others by the
+index of each element."""
 
 
 def taken_out(array: Any, obj: Any, axis: int) -> Any:

@@ -12,7 +12,7 @@ from finch_array import functions as fn
 from finch_array import programs, structures
 from finch_array.listed import dense_above_lists, listed
 from finch_array.manipulation import check_size, expand_dims, reshape
-from finch_array.operands import MOST, entries, has_gaps
+from finch_array.operands import LONG, MOST, entries, has_gaps
 from finch_array.plans import Plan
 from finch_array.reductions import array_operand
 from finch_array.requests import Indices, letters
@@ -93,10 +93,6 @@ def _kron_of_stored(a: Any, b: Any, shape: tuple[int, ...], called: Any) -> Any:
         return listed(format, shape, coords, values, in_order)
     fill = values.dtype.type(0)
     return sorted_tensor(shape, coords, values, fill, of=(a, b), in_order=in_order)
-
-
-LONG = 1 << 16
-"""A workspace has memory for so many indices, whatever is stored."""
 
 
 def _kron_format(a: Any, b: Any, shape: tuple[int, ...]) -> tuple[Any, int | None]:

@@ -23,6 +23,7 @@ from finch_array.joining import (
 from finch_array.leaves import relabelled
 from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import (
+    LONG,
     array_of,
     entries,
     has_gaps,
@@ -452,10 +453,6 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Any:
 
     with memory_for((length,), "lists take what is stored", "the indices"):
         return take(array, np.repeat(np.arange(length), counts), axis=place)
-
-
-LONG = 1 << 16
-"""Blocks are repeated along longer dimensions by what is stored."""
 
 
 def _is_number(counts: Any) -> bool:

@@ -287,5 +287,9 @@ def has_gaps(array: Any) -> bool:
 
 _dense: dict[Any, bool] = {}
 _gaps: dict[Any, bool] = {}
+LONG = 1 << 16
+"""Memory and time for each index of a dimension are spent up to this length, whatever is stored;
+longer ones are gone through by what is stored."""
+
 MOST = 4096
 """The most signatures of dense arrays, and of others, that are remembered."""

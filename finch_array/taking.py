@@ -16,7 +16,7 @@ import numpy as np
 from finch_array import programs, structures
 from finch_array.joining import LARGE, has_structure, is_deep
 from finch_array.listed import dense_above_lists, listed
-from finch_array.operands import MOST, entries, kinds_of, levels_of, stored
+from finch_array.operands import LONG, MOST, entries, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.requests import Indices, letters
 from finch_array.run import (
@@ -159,10 +159,6 @@ def _is_slow(source: Any, at: int, count: int) -> bool:
         if long or at < len(levels) - 1:
             return True
     return is_deep(levels) and math.prod(source.shape) <= LARGE
-
-
-LONG = 1 << 16
-"""A table of so many indices is made, whatever is stored."""
 
 
 def _taken_by_coordinates(
