@@ -32,6 +32,8 @@ WRITTEN = 0.15
 """Nanoseconds for each byte that a conversion writes."""
 SCATTERED = 0.3
 """Nanoseconds for each entry above the diagonal that is used for the one below it, too."""
+SHORT = 4.0
+"""Nanoseconds for a row, where rows have less than three of these: their loops hide nothing."""
 LOADED = 0.01
 """Nanoseconds for each byte of a value more or less than those of a double."""
 ABOVE = 1.1
@@ -316,7 +318,8 @@ def _symmetric(half: Candidate, entries: Entries) -> Candidate:
     above = int(np.count_nonzero(entries.coords[0] < entries.coords[1]))
     rows = entries.shape[0]
     size = half.bytes + rows * entries.values.itemsize
-    time = half.time + (above * SCATTERED + rows) / 1e3
+    each = 1.0 if above >= 3 * rows else SHORT
+    time = half.time + (above * SCATTERED + rows * each) / 1e3
     why = f"symmetric: {above} entries above the diagonal stand for {len(entries.values)}"
     return evolve(half, bytes=size, time=time, why=why, symmetric=True)
 
