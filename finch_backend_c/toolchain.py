@@ -30,6 +30,10 @@ BASE_FLAGS = (
 """Flags that correctness depends on: integers wrap, and ``a * b + c`` rounds twice."""
 NO_GATHERS = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather"
 """Disables gather instructions on x86, which are slower than scalar loads."""
+INTEGERS_APART = f"{NO_GATHERS},^inter_unit_moves_from_vec"
+"""The same (the last such flag counts), and integers that come from memory are not kept in vector
+registers, where ``moves_look_cheap``: an index that is moved from one to be used as an address
+takes twice as long."""
 HALF_REGISTERS = "-mprefer-vector-width=256"
 """On processors with AVX-512: vectors that fill half of a register, for kernels that read windows
 (``analysis.reads_windows``). A longer vector would almost always lie in two lines of the cache."""
@@ -50,13 +54,17 @@ OPTIONAL_FLAGS = (
     "-Wl,-z,noseparate-code",
     "-Wl,-z,norelro",
     NO_GATHERS,
+    INTEGERS_APART,
     HALF_REGISTERS,
     FULL_REGISTERS,
     ALIGNED_LOOPS,
     OWN_LIBRARIES,
 )
 """Flags for speed; those that the compiler rejects are left out."""
-OTHERWISE = {NO_GATHERS: ("-mno-gather",)}
+OTHERWISE = {
+    NO_GATHERS: ("-mno-gather",),
+    INTEGERS_APART: ("-mtune-ctrl=^inter_unit_moves_from_vec",),
+}
 """Other names of a flag: in clang, and in gcc since version 14."""
 _TIMEOUT = 600
 
@@ -97,6 +105,13 @@ def have_full_registers() -> bool:
 
 
 @cache
+def moves_look_cheap() -> bool:
+    """Whether compilers take moves between general and vector registers for cheap: gcc does on
+    AMD's processors, where they take as long as a load."""
+    return "AMD" in _processor()
+
+
+@cache
 def register_bytes() -> int:
     """The length of the processor's vector registers. What it says of itself is read on Linux;
     others are taken for processors with registers of 32 bytes, those of Arm for 16."""
@@ -115,6 +130,8 @@ def suitable(optional: Iterable[str], windows: bool) -> tuple[str, ...]:
         unfit.remove(HALF_REGISTERS)
     elif have_full_registers():
         unfit.remove(FULL_REGISTERS)
+    if not moves_look_cheap():
+        unfit.update((INTEGERS_APART, *OTHERWISE[INTEGERS_APART]))
     return tuple(flag for flag in optional if flag not in unfit)
 
 

@@ -19,7 +19,17 @@ from finch_backend_c import toolchain
 HERE = Path(__file__).parent
 TACO_FLAGS = ("-O3", "-ffast-math", "-std=gnu99")
 """What TACO compiles its own code with."""
-KERNEL_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-falign-loops=64")
+
+
+def _apart() -> tuple[str, ...]:
+    """What keeps integers in general registers, where kernels have it and the compiler takes it."""
+    flags = ("-mtune-ctrl=^inter_unit_moves_from_vec",)
+    trial = (*toolchain.BASE_FLAGS, *flags)
+    taken = toolchain.moves_look_cheap() and toolchain.run(toolchain.find(), trial, "int trial;")
+    return flags if taken and taken.library is not None else ()
+
+
+KERNEL_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-falign-loops=64", *_apart())
 """What kernels are compiled with, of what makes a difference."""
 SIGNATURE = re.compile(
     r"^(?:void|int64_t|int|void \*|const (?:int|double) \*) ?\w+\([^{]*?\)\n\{", re.MULTILINE

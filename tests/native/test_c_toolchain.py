@@ -145,8 +145,21 @@ done
 exec {shutil.which("cc")} "$@"
 """
     monkeypatch.setenv("CC", str(script(tmp_path / "cc", text)))
-    (taken,) = (flag for flag in toolchain.accepted(toolchain.find()) if "gather" in flag)
-    assert taken == ("-mno-gather" if refused == "-mtune-ctrl" else toolchain.NO_GATHERS)
+    found = [flag for flag in toolchain.accepted(toolchain.find()) if "gather" in flag]
+    tuned = [toolchain.NO_GATHERS, toolchain.INTEGERS_APART]
+    assert found == (["-mno-gather"] if refused == "-mtune-ctrl" else tuned)
+
+
+@pytest.mark.parametrize(("processor", "apart"), [("AMD EPYC", True), ("Intel(R) Xeon(R)", False)])
+def test_integers_stay_in_general_registers_where_moves_look_cheap(monkeypatch, processor, apart):
+    monkeypatch.setattr(toolchain, "_processor", lambda: f"model name : {processor}")
+    toolchain.moves_look_cheap.cache_clear()
+    try:
+        chosen = toolchain.suitable(toolchain.OPTIONAL_FLAGS, windows=False)
+    finally:
+        toolchain.moves_look_cheap.cache_clear()
+    assert (toolchain.INTEGERS_APART in chosen) == apart
+    assert toolchain.NO_GATHERS in chosen
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="gathers are of x86")
