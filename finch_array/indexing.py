@@ -43,7 +43,7 @@ from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.worth import are_few
 from finch_wrappers import stride
 from finch_wrappers.stride import StrideTensor
-from finch_wrappers.window import WindowTensor, window_of
+from finch_wrappers.window import WindowTensor, has_windows, window_of
 
 # -- reading ----------------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any
 def part_of(array: Any, ranges: Sequence[range]) -> Any:
     """A view of the indices in ``ranges``, one for each dimension."""
     found = stored(array)
-    if not gives_extents(found.source):
+    if not (gives_extents(found.source) and has_windows(found.source)):
         found = stored(as_seen(materialised(found.source), found.axes))
     wanted = [ranges[axis] for axis in found.axes]
     sizes = found.source.shape

@@ -193,10 +193,21 @@ def window_of(tensor: Any, pairs: tuple[Bounds | None, ...]) -> Any:
     return WindowTensor(tensor, pairs)
 
 
-def _check_dimensions(tensor: Any) -> None:
-    """Refuse a wrapper that leaves no dimensions."""
+def has_windows(tensor: Any) -> bool:
+    """Whether each wrapper around a tensor leaves dimensions, of which there are windows."""
+    return not isinstance(_inside_sized(tensor), WrapperTensor)
+
+
+def _inside_sized(tensor: Any) -> Any:
+    """What is inside of the wrappers that leave dimensions."""
     while isinstance(tensor, (*_SIZED, OffsetTensor)) or hasattr(tensor, "within"):
         tensor = tensor.tensor
+    return tensor
+
+
+def _check_dimensions(tensor: Any) -> None:
+    """Refuse a wrapper that leaves no dimensions."""
+    tensor = _inside_sized(tensor)
     if isinstance(tensor, WrapperTensor):
         raise FormatError(
             f"the result of {tensor.name} has no dimensions, so there is no window of it",

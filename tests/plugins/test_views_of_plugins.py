@@ -36,6 +36,20 @@ class Twice(WrapperTensor):
         return attrs.evolve(access, tensor=argument.inner, indices=indices)
 
 
+class Scaled(WrapperTensor):
+    """Each element times a number. Loops take their extents from it; there are no windows of it."""
+
+    name, has_array, gives_extents = "scaled", True, True
+    shape = property(lambda self: self.tensor.shape)
+
+    @staticmethod
+    def match_access(access: Any, scope: Any) -> Any:
+        argument = seen(access, Scaled)
+        if argument is None:
+            return None
+        return argument.params[0] * attrs.evolve(access, tensor=argument.inner)
+
+
 FUNCTIONS = {
     "product": lambda x: x * 2, "sum": lambda x: x + x, "copy": lambda x: x.copy(),
     "sine": np.sin, "comparison": lambda x: x > 0, "columns": lambda x: np.sum(x, axis=0),
@@ -64,6 +78,18 @@ def test_array_functions_of_a_view_from_which_loops_take_no_extents(format, func
         if function == "array":
             np.testing.assert_array_equal(view.to_numpy(), wanted)
             np.testing.assert_array_equal(fa.einsum("ij,ik->jk", view, view), wanted.T @ wanted)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_array_functions_of_a_view_without_windows(function):
+    """Slices of it are read from a copy; they were windows, which had no looplets."""
+    data = np.array([[1.0, 0.0, 2.0]] * 2 + [[0.0, 0.0, 0.0]] * 2 + [[0.0, 3.0, -1.0]] * 2)
+    with registered(finch_wrapper=lambda: Scaled):
+        view = Scaled(Tensor(Dense(SparseList(Element(0.0))), data), (), (3,))
+        found = np.asarray(FUNCTIONS[function](view))
+        wanted = np.asarray(FUNCTIONS[function](3 * data))
+        assert found.shape == wanted.shape
+        np.testing.assert_allclose(found, wanted)
 
 
 def _positions(self: Any, positions: Any, shape: Any, fields: Any) -> Any:
