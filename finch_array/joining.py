@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import programs, structures
-from finch_array.listed import WIDTHS, widened
+from finch_array.listed import widened
 from finch_array.operands import MOST, is_dense, kinds_of, levels_of, stored
 from finch_array.plans import Plan
 from finch_array.ready import warn_if_dense
@@ -23,6 +23,7 @@ from finch_array.run import as_seen, reordered, sorted_tensor
 from finch_array.written_plans import Known, again, plan_of, result_of, told
 from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
+from finch_core.interface.storage import integer_parameters
 from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import FALSE, Call, Cast, Expr, Index, Literal, Name, alike
@@ -403,10 +404,8 @@ def format_of_join(
             if level is not None and not (in_pieces and _takes_one_segment(level)):
                 own.append(level)
     format = structures.nested(wanted, offered, structures.leaf_for(cast_value(fill, dtype), dtype))
-    if (
-        len({getattr(x, key) for own in offered for x in own for key in WIDTHS if hasattr(x, key)})
-        > 1
-    ):
+    widths = {dtype for own in offered for x in own for dtype in integer_parameters(x).values()}
+    if len(widths) > 1:
         format = widened(format)
     gaps = any(level.structure.gaps for level in format.levels()[:-1])
     return format, [gaps and x for x in full]

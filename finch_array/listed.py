@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from finch_array.sorted_coordinates import order_of
+from finch_array.structures import level_for
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
+from finch_core.interface.storage import integer_parameters, narrowest
 from finch_core.records import evolve
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.tensor import Tensor
 
 MOST = 4096
-WIDTHS = ("index", "pointer")
-"""The parameters of levels that say how wide their indices and positions are."""
 
 
 def dense_above_lists(format: Format) -> int | None:
@@ -79,11 +79,15 @@ def _way(format: Format) -> Any:
 
 
 def widened(format: Any) -> Any:
-    """``format`` with indices and positions of 64 bits."""
+    """``format`` with indices and positions of 64 bits; other levels of the same structures in
+    place of those whose indices are narrow whatever their parameters are."""
     if format.child is None:
         return format
-    wide = {key: np.int64 for key in WIDTHS if hasattr(format, key)}
-    return evolve(format, lvl=widened(format.child), **wide)
+    wide = dict.fromkeys(integer_parameters(format), np.int64)
+    found: Any = evolve(format, lvl=widened(format.child), **wide)
+    if narrowest(found.fields) is not None:  # by no parameter
+        return level_for(found.structure, (), found.child)
+    return found
 
 
-__all__ = ["WIDTHS", "dense_above_lists", "listed", "widened"]
+__all__ = ["dense_above_lists", "listed", "widened"]

@@ -39,6 +39,7 @@ from finch_array.requests import Request, letters
 from finch_array.sorted_coordinates import order_of
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
+from finch_core.interface.storage import integer_parameters
 from finch_core.records import evolve, frozen
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
 from finch_core.runtime.convert import compressed_tensor, kernel_of, stored_coordinates
@@ -418,7 +419,7 @@ def _is_narrow(array: Any) -> bool:
         if len(_narrow) >= MOST:
             _narrow.clear()
         levels = source.format.levels()
-        found = {getattr(x, key) for x in levels for key in ("index", "pointer") if hasattr(x, key)}
+        found = {dtype for x in levels for dtype in integer_parameters(x).values()}
         known = _narrow[source.signature] = found == {_NARROW}
     return known
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from finch_array.requests import Dtype
+from finch_core.errors import FormatError
 from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -329,16 +330,27 @@ def level_for(structure: Structure, offered: Iterable[Format], below: Format) ->
         wanted = (max(structure.pieces, Pieces.BLOCKS), False, False)
     for level in offered:
         if _essence(level.structure) == wanted and _is_written_in_order(level):
-            made: Format = evolve(level, lvl=below)  # type: ignore[misc]
-            return made
+            made = _over(lambda lvl, level=level: evolve(level, lvl=lvl), below)
+            if made is not None:
+                return made
     if wanted == (Pieces.POINTS, True, False):
         listed: Format = hub().layout("compressed")(below)
         return listed
     for kind in hub().levels.values():
         if not kind.is_leaf and _essence(kind.structure) == wanted and _is_written_in_order(kind):
-            found: Format = kind(below)
-            return found
+            made = _over(kind, below)
+            if made is not None:
+                return made
     return level_for(Structure(), (), below)
+
+
+def _over(make: Callable[..., Any], below: Format) -> Format | None:
+    """A level over this one; None if it takes others below it alone, as one of leaves."""
+    try:
+        made: Format = make(below)
+    except FormatError:
+        return None
+    return made
 
 
 def _essence(structure: Structure) -> tuple[Pieces, bool, bool]:

@@ -8,7 +8,7 @@ Python.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from finch_core.ir.dtypes import (
     tuple_fields,
     type_of,
 )
-from finch_core.records import frozen
+from finch_core.records import fields, frozen
 
 
 @frozen
@@ -212,6 +212,18 @@ def integer_dtype(dtype: Any) -> np.dtype[Any]:
             f"indices and pointers are integers, not {result}", hint="use np.int32 or np.int64"
         )
     return result
+
+
+@lru_cache(maxsize=4096)
+def _integer_parameters(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.converter is integer_dtype)
+
+
+def integer_parameters(format: Any) -> dict[str, np.dtype[Any]]:
+    """The parameters of a level that are dtypes of its integers: those that ``integer_dtype``
+    converts, by their names."""
+    kind: Any = type(format)
+    return {name: getattr(format, name) for name in _integer_parameters(kind)}
 
 
 def require_index(number: int, dtype: np.dtype[Any], parameter: str = "index") -> None:

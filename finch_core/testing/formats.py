@@ -13,7 +13,7 @@ from finch_core.interface.abilities import Order
 from finch_core.interface.capacity import Limit, limit_of, only_first, only_first_run, stored
 from finch_core.interface.level import Format, check_leaf
 from finch_core.interface.plugins import hub
-from finch_core.interface.storage import integer_dtype
+from finch_core.interface.storage import integer_parameters
 from finch_core.testing.arrays import Array
 
 Level = Callable[[Format], Format]
@@ -56,8 +56,7 @@ def takes_leaves_alone(level: Level) -> bool:
 def indexed(format: Format, dtype: Any) -> Format:
     """``format`` with this dtype for all parameters that ``integer_dtype`` converts."""
     level: Any = format  # a class of attrs, which ``Format`` itself is not
-    fields = records.fields(type(level))
-    changed = {field.name: dtype for field in fields if field.converter is integer_dtype}
+    changed: dict[str, Any] = dict.fromkeys(integer_parameters(level), dtype)
     if format.child is not None:
         changed["lvl"] = indexed(format.child, dtype)
     found: Format = records.evolve(level, **changed)

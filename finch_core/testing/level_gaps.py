@@ -3,7 +3,7 @@ narrow for them, and updates one behind the other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from finch_core.errors import FinchError, FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.interface.storage import largest_of, narrowest
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.validation import validate
 from finch_core.testing import wrapped_programs
@@ -32,10 +33,25 @@ NARROW = ("int8", "uint16")
 
 
 def apart(places: tuple[int, ...], n: int = FAR) -> Array:
-    """A long vector with entries at these places."""
+    """A vector with entries at those of these places that it has, or at its end."""
     data = np.zeros(n)
+    places = tuple(at for at in places if at < n) or (n - 1,)
     data[list(places)] = np.arange(len(places)) + 1.0
     return data
+
+
+def wide(levels: Sequence[Any]) -> tuple[Format, int]:
+    """A format of these levels with a leaf, and how long its dimensions may be, at most ``FAR``:
+    with indices of 64 bits where a parameter that is given makes them too narrow for that."""
+    format = nest(levels, leaf())
+    if _reach(format) < FAR:
+        format = indexed(format, np.int64)
+    return format, _reach(format)
+
+
+def _reach(format: Format) -> int:
+    narrow = (narrowest(level.fields) for level in format.levels())
+    return min([FAR, *(largest_of(dtype) for dtype in narrow if dtype is not None)])
 
 
 class LevelGaps:
@@ -50,17 +66,17 @@ class LevelGaps:
 
     def test_entries_lie_far_apart(self, backend: str) -> None:
         """Each protocol finds entries between which there is nothing for thousands of indices."""
-        format = nest([type(self).format], leaf())
-        others = _compressed(apart((0, 2, 256, 40_000, 65_536, FAR - 1)))
+        format, n = wide([type(self).format])
+        others = _compressed(apart((0, 2, 256, 40_000, 65_536, FAR - 1), n))
         for places in PLACES:
             with using(backend):
-                tensor = self._taken(format, apart(places))
+                tensor = self._taken(format, apart(places, n))
                 validate(tensor)
-            data = admit(format, apart(places), self.limits)
+            data = admit(format, apart(places, n), self.limits)
             np.testing.assert_array_equal(tensor.to_numpy(), data, err_msg=str(format))
             for protocol in sorted(format.protocols & set(wrapped_programs.BY_PROTOCOL)):
                 run = on(backend, wrapped_programs.BY_PROTOCOL[protocol])
-                for lo, hi in ((0, FAR), (200, FAR - 1)):
+                for lo, hi in ((0, n), (min(200, n // 2), n - 1)):
                     found = run(Tensor(leaf()), tensor, others, lo, hi).value
                     expected = data[lo:hi] @ others.to_numpy()[lo:hi]
                     assert found == expected, (protocol, places, lo, hi)
@@ -69,11 +85,11 @@ class LevelGaps:
         """Rows are stored between which thousands are empty: below this level, and above it."""
         this, dense = type(self).format, hub().layout("dense")
         compressed = hub().layout("compressed")
-        n = NEAR if backend == "interpreter" else FAR
-        data = np.zeros((n, 2))
-        data[[0, 3, 300, n // 2, n - 1], [1, 0, 1, 1, 0]] = [1, 2, 3, 4, 5]
         for levels in ((this, compressed), (compressed, this), (dense, this)):
-            format = nest(levels, leaf())
+            format, n = wide(levels)
+            n = min(n, NEAR) if backend == "interpreter" else n
+            data = np.zeros((n, 2))
+            data[[0, 3, n // 3, n // 2, n - 1], [1, 0, 1, 1, 0]] = [1, 2, 3, 4, 5]
             with using(backend):
                 tensor = self._taken(format, data)
                 validate(tensor)
@@ -102,21 +118,23 @@ class LevelGaps:
         assembled before."""
         this, dense = type(self).format, hub().layout("dense")
         compressed = hub().layout("compressed")
-        n = NEAR if backend == "interpreter" else FAR
-        vector = [apart((at,), n) for at in (5, 300, n // 2, n - 1)]
+        n = wide([this])[1]
+        n = min(n, NEAR) if backend == "interpreter" else n
+        vector = [apart((at,), n) for at in (5, n // 3, n // 2, n - 1)]
         rows = [np.where(np.arange(8)[:, None] // 2 == k, array((8, 3), float, "half", k), 0)
                 for k in range(4)]  # fmt: skip
         for levels, parts in (((this,), vector), ((this, this), rows), ((compressed, this), rows),
                               ((this, compressed), rows), ((dense, this), rows)):  # fmt: skip
-            format = nest(levels, leaf())
+            format, _n = wide(levels)
             if all(level.thaws for level in format.levels()):
                 self._in_turn(backend, format, parts)
 
     def test_updates_before_what_is_stored_are_made_or_refused(self, backend: str) -> None:
         """A level that appends refuses what comes before; others make it."""
-        format, n = nest([type(self).format], leaf()), NEAR if backend == "interpreter" else FAR
+        format, n = wide([type(self).format])
+        n = min(n, NEAR) if backend == "interpreter" else n
         if all(level.thaws for level in format.levels()):
-            parts = [apart((n // 2,), n), apart((3, 200), n)]
+            parts = [apart((n // 2,), n), apart((3, n // 5), n)]
             self._in_turn(backend, format, parts, refuses=True)
 
     def _in_turn(
