@@ -61,15 +61,20 @@ def _require_held(comparison: Call) -> None:
     """Raise ``PluginError`` for a comparison with an integer that the dtype of the other side does
     not hold: it would be compared with another number."""
     for number, other in zip(comparison.args, comparison.args[::-1], strict=True):
-        dtype = concrete(other.dtype)
-        if not isinstance(number, Literal) or number.type is not int or dtype.kind not in "iu":
-            continue
-        least, most = _limits(dtype)
-        if not least <= number.value <= most:
-            raise PluginError(
-                f"the integer {number.value} is used as {dtype}, which does not hold it",
-                hint="compare and compute in a wider dtype: x.cast(dtype)",
-            )
+        require_held(number, concrete(other.dtype))
+
+
+def require_held(number: Expr, dtype: np.dtype[Any]) -> None:
+    """Raise ``PluginError`` for an integer that is used as a dtype of integers which does not hold
+    it: it would be another number."""
+    if not isinstance(number, Literal) or number.type is not int or dtype.kind not in "iu":
+        return
+    least, most = _limits(dtype)
+    if not least <= number.value <= most:
+        raise PluginError(
+            f"the integer {number.value} is used as {dtype}, which does not hold it",
+            hint="compare and compute in a wider dtype: x.cast(dtype)",
+        )
 
 
 @cache

@@ -40,7 +40,7 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, tuple_fields
-from finch_core.ir.expected import integer
+from finch_core.ir.expected import integer, require_held
 from finch_core.ir.expressions import (
     FALSE,
     TRUE,
@@ -216,7 +216,11 @@ class _Typing:
     def _call(self, expr: Call) -> Expr:
         if expr.op in prim.COMPARISONS and _mixes_signs(expr):
             return self._compared(expr)
-        args = self._arguments(expr, self._wanted(expr.op, tuple([a.dtype for a in expr.args])))
+        wanted = self._wanted(expr.op, tuple([a.dtype for a in expr.args]))
+        if expr.op in _ARITHMETIC:
+            for arg, dtype in zip(expr.args, wanted, strict=True):
+                require_held(arg, dtype)
+        args = self._arguments(expr, wanted)
         if expr.op.definition is None:
             return Call(expr.op, args) if any(map(is_not, args, expr.args)) else expr
         meaning = expanded(expr.op, tuple(map(self._once, args)))
@@ -279,6 +283,9 @@ def _has_definition(expr: Expr) -> bool:
     )
     return own or any(map(_has_definition, expr.children))
 
+
+_ARITHMETIC = frozenset({prim.add, prim.sub, prim.mul, prim.floordiv, prim.mod})
+"""The operators of numbers, with one that would wrap."""
 
 _BELOW = frozenset({prim.lt, prim.le, prim.ne})
 _ABOVE = frozenset({prim.gt, prim.ge, prim.ne})

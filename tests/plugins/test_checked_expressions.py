@@ -241,6 +241,16 @@ def test_integers_that_do_not_fit_are_refused() -> None:
     )
 
 
+def test_integers_that_would_wrap_in_arithmetic_are_refused() -> None:
+    """They became other numbers: a product with 2**64 - 1 was one with -1."""
+    hint = "\n  hint: compare and compute in a wider dtype: x.cast(dtype)"
+    told = assembled(lambda ctx, lvl: ctx.var("most", lvl.shape // (2**64 - 1)))
+    wrong = "the integer 18446744073709551615 is used as int64, which does not hold it"
+    assert told.endswith(wrong + hint)
+    told = assembled(lambda ctx, lvl: ctx.var("q", lvl.shape.cast(np.dtype("u1")) + 300))
+    assert told.endswith("the integer 300 is used as uint8, which does not hold it" + hint)
+
+
 def test_errors_and_messages_of_failures_are_checked() -> None:
     of = "assemble of the level format 'Mine': "
     told = assembled(lambda ctx, lvl: ctx.require(lvl.shape < 2, ValueError, "no {0}", lvl.shape))
