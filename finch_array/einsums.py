@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from finch_array.manipulation import permute_dims
 from finch_array.operands import NUMBERS, operand
 from finch_array.products import sum_of_products
 from finch_array.reductions import array_operand, sum_dtype
-from finch_array.requests import Request
+from finch_array.requests import Dtype, Request
 from finch_array.run import in_format, run
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
 from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import Operator, operator, operator_for
 from finch_core.records import frozen
@@ -358,12 +360,29 @@ def _read(found: re.Match[str], named: Mapping[str, Any]) -> _Reading:
     inputs = tuple([tuple([known[n] for n in own]) for _, own in accesses])
     wanted = tuple([known[n] for n in out])
     shown = [f"{name}[{', '.join(own)}]" for name, own in accesses]
-    dtype = sum_dtype if _REDUCING.get(sign, sign) in ("add", "mul") else None
+    dtype: Dtype = sum_dtype if _REDUCING.get(sign, sign) in ("add", "mul") else None
+    if op is not None and op.definition is not None:  # of a plugin, as is its dtype
+        dtype = partial(_closed, op)
 
     def request() -> Request:
         return Request("einsum", lambda *e: build(list(e)), inputs, wanted, op, dtype)
 
     return _Reading(accesses, shown, request)
+
+
+def _closed(op: Operator, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which values of a dtype are reduced: that of the operator's results, if it has
+    others."""
+    for _turn in range(MOST_STEPS):
+        found = concrete(op.typing((dtype, dtype))[1])
+        if found == dtype:
+            break
+        dtype = found
+    return dtype
+
+
+MOST_STEPS = 4
+"""So many dtypes are tried until an operator gives the one that it takes."""
 
 
 def _kinds(operands: Any) -> tuple[bool, ...]:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from plugin_support import registered
 
+import finch_array as fa
 from finch_core import Tensor
 from finch_core.errors import FormatError
 from finch_core.level import Field, Format, Order, check_child, check_leaf, integer_dtype
+from finch_core.operators import define_operator
 from finch_core.testing import LevelSuite
 from finch_levels import Dense, Element, SparseList
 
@@ -98,3 +100,21 @@ def test_the_suite_has_dimensions_that_indices_hold(kind, name):
     with registered(finch_level_format=lambda: kind):
         suite = type("Suite", (LevelSuite,), {"format": kind})()
         getattr(suite, f"test_{name}")("interpreter")
+
+
+@define_operator(name="soft", commutative=True, associative=True, identity=-np.inf)
+def soft(a, b):
+    """The logarithm of a sum of exponentials."""
+    m = max(a, b)
+    return m if m == -np.inf else m + np.log(np.exp(a - m) + np.exp(b - m))
+
+
+def test_reductions_have_the_dtype_of_the_operator():
+    """Of integers the result was to be an integer, and took no value of the operator."""
+    data = np.array([[1, 2, 0], [3, 0, 0]])
+    with registered(finch_operators=lambda: soft):
+        for format in (Dense(SparseList(Element(0))), Dense(Dense(Element(0)))):
+            found = fa.einsum("C[i] soft= A[i,k]", A=Tensor(format, data))
+            assert found.dtype == np.float64
+            wanted = np.logaddexp.reduce(data.astype(float), axis=1)
+            np.testing.assert_allclose(found.to_numpy(), wanted)
