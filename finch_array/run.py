@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from finch_array.fill_arguments import (
     without_fills,
 )
 from finch_array.leaves import relabelled, stored_values
+from finch_array.listed import widened
 from finch_array.operands import (
     IN_ORDER,
     NUMBERS,
@@ -37,6 +39,7 @@ from finch_array.programs import ROOM
 from finch_array.ready import Ready, warn_taken_apart
 from finch_array.requests import Request, letters
 from finch_array.sorted_coordinates import order_of
+from finch_core.errors import IndexOverflow
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.storage import integer_parameters
@@ -163,7 +166,21 @@ def _computed(
     ready, used, again = _prepared(key, make, operands, given, told)
     if found is None and case is not None:
         case.first = ready.plan
-    return ready(used), None if places and used is not operands else again
+    try:
+        return ready(used), None if places and used is not operands else again
+    except IndexOverflow:
+        wide = [_wide(x) for x in operands]
+        if all(map(is_, wide, operands)):
+            raise
+    return _computed(kind, key, make, wide, given, _told(key, wide, given))
+
+
+def _wide(x: Any) -> Any:
+    """An operand whose indices and positions have 64 bits: those of a result are like them."""
+    if x.__class__ is not Tensor:
+        return x
+    format = widened(x.format)
+    return x if format == x.format else Tensor(format, x)
 
 
 # -- fills and constants that change ----------------------------------------------------------

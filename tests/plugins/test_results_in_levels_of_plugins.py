@@ -3,6 +3,7 @@ and over levels that they do not take. The suite takes such levels, too."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import attrs
@@ -118,3 +119,15 @@ def test_reductions_have_the_dtype_of_the_operator():
             assert found.dtype == np.float64
             wanted = np.logaddexp.reduce(data.astype(float), axis=1)
             np.testing.assert_allclose(found.to_numpy(), wanted)
+
+
+@pytest.mark.parametrize("level", [partial(SparseList, index="int8", pointer="int8"), Named, Tiny])
+def test_numbers_that_do_not_hold_what_an_operation_makes(level):
+    """A product of two arrays may store more than positions of either number, and be longer."""
+    data = np.arange(1.0, 61).reshape(1, 60) % 3 // 2
+    with registered(finch_level_format=lambda: [Named, Tiny]):
+        x = Tensor(level(level(Element(0.0))), data)
+        pairs = x[0][:, None] * x[0]
+        np.testing.assert_array_equal(pairs.to_numpy(), np.outer(data[0], data[0]))
+        long = x * np.ones((300, 1))
+        np.testing.assert_array_equal(long.to_numpy(), np.repeat(data, 300, axis=0))
