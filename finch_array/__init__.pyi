@@ -905,11 +905,12 @@ def not_equal(x1: Any, x2: Any, /) -> Tensor:
 def outer(x1: Any, x2: Any, /) -> Tensor:
     """The products of all pairs of elements of two vectors."""
 
-def pad(x: Any, pad_width: Any, mode: str = 'constant', *, constant_values: Any = 0) -> Tensor:
-    """``x`` with more around it: ``constant_values``, one number, or its own elements, as the modes
-    ``edge``, ``wrap``, ``reflect`` and ``symmetric`` of NumPy choose them. Raises ``ValueError``
-    for another mode, several numbers, negative widths, and elements of an axis that has none,
-    ``TypeError`` for widths that are no integers."""
+def pad(x: Any, pad_width: Any, mode: str = 'constant', *, constant_values: Any = None) -> Tensor:
+    """``x`` with more around it: ``constant_values`` (None: 0; a pair of numbers for the two ends,
+    or one for each axis), or its own elements, as the modes ``edge``, ``wrap``, ``reflect`` and
+    ``symmetric`` of NumPy choose them. Raises ``ValueError`` for another mode, numbers that it does
+    not take, negative widths, and elements of an axis that has none, ``TypeError`` for widths that
+    are no integers."""
 
 @overload
 def permute_dims(x: Lazy, /, axes: Sequence[int]) -> Lazy:

@@ -85,7 +85,7 @@ RENAMED = {
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
     "conjugate": "conj", "concatenate": "concat", "amax": "max",
     "amin": "min", "around": "round", "cumsum": "cumulative_sum", "cumprod": "cumulative_prod",
-    "array_equiv": "array_equal", "unique": "unique_values", "mod": "remainder",
+    "unique": "unique_values", "mod": "remainder",
 }  # fmt: skip
 """The functions of NumPy that have another name here."""
 

@@ -128,16 +128,18 @@ def axes_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: A
 # -- shapes -----------------------------------------------------------------------------------
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    """``x`` with more around it: ``constant_values``, one number, or its own elements, as the modes
-    ``edge``, ``wrap``, ``reflect`` and ``symmetric`` of NumPy choose them. Raises ``ValueError``
-    for another mode, several numbers, negative widths, and elements of an axis that has none,
-    ``TypeError`` for widths that are no integers."""
+def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = None) -> Any:
+    """``x`` with more around it: ``constant_values`` (None: 0; a pair of numbers for the two ends,
+    or one for each axis), or its own elements, as the modes ``edge``, ``wrap``, ``reflect`` and
+    ``symmetric`` of NumPy choose them. Raises ``ValueError`` for another mode, numbers that it does
+    not take, negative widths, and elements of an axis that has none, ``TypeError`` for widths that
+    are no integers."""
     if mode != "constant" and mode not in _REPEATED:
         modes = ", ".join(map(repr, ("constant", *_REPEATED)))
         raise ValueError(f"pad has the modes {modes}, not {mode!r}")
-    if np.ndim(constant_values):
-        raise ValueError(f"pad takes one number for all sides, not {constant_values!r}")
+    if mode != "constant" and constant_values is not None:
+        raise ValueError(f"pad of the mode {mode!r} takes no constant_values=")
+    constant_values = 0 if constant_values is None else constant_values
     array = array_of(x)
     if isinstance(pad_width, dict):
         given = {axis_of(k, array.ndim): v for k, v in pad_width.items()}
@@ -155,6 +157,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
     shape = checked_shape(shape, array.ndim)
     if mode != "constant":
         return _repeated(array, widths, _REPEATED[mode])
+    if np.ndim(constant_values):
+        return _padded_in_turn(array, widths, constant_values)
     value = np.asarray(constant_values).astype(array.dtype)[()]
     if moves_in_pieces(array) or not same(value, array.fill_value):
         return framed(array, widths, value) if any(map(any, widths)) else fn.copied(array)
@@ -163,6 +167,18 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
         coord += before
     in_order = array.__class__ is Tensor
     return sorted_tensor(shape, coords, values, array.fill_value, of=(array,), in_order=in_order)
+
+
+def _padded_in_turn(array: Any, widths: list[list[int]], values: Any) -> Any:
+    """``array`` with numbers of their own at the ends of its axes, those of later axes also around
+    those of earlier ones."""
+    numbers = np.broadcast_to(values, (array.ndim, 2))
+    for axis, end in np.ndindex(numbers.shape):
+        if widths[axis][end]:
+            one = np.zeros(numbers.shape, np.intp)
+            one[axis, end] = widths[axis][end]
+            array = pad(array, one, constant_values=numbers[axis, end])
+    return array
 
 
 def _repeated(

@@ -194,14 +194,24 @@ def outer_product(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def matvec(x1: Any, x2: Any) -> Any:
-    """The product of matrices and vectors."""
-    a, b = array_of(x1), array_of(x2)
+    """The product of matrices and vectors. Raises ``DimensionMismatch`` for no matrix."""
+    a, b = _matrix(array_of(x1)), array_of(x2)
     return matmul(a, b) if b.ndim == 1 else getitem(matmul(a, expand_dims(b, axis=-1)), (..., 0))
 
 
+def _matrix(array: Any) -> Any:
+    if array.ndim < 2:
+        raise DimensionMismatch(
+            f"a matrix has two dimensions, and this array {array.ndim}",
+            hint="np.vecdot multiplies vectors",
+        )
+    return array
+
+
 def vecmat(x1: Any, x2: Any) -> Any:
-    """The product of vectors, conjugated, and matrices."""
-    a, b = fn.conj(x1), array_of(x2)
+    """The product of vectors, conjugated, and matrices. Raises ``DimensionMismatch`` for no
+    matrix."""
+    a, b = fn.conj(x1), _matrix(array_of(x2))
     return (
         matmul(a, b)
         if a.ndim == 1

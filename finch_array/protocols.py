@@ -13,6 +13,7 @@ from finch_array.functions import cast, dtype_of
 from finch_array.namespace import RENAMED, look_up
 from finch_array.numpy_arguments import arguments, refused, refused_ufunc, without_out
 from finch_array.operands import NUMBERS, array_of
+from finch_core.interface.array_methods import ArrayMethods
 
 _REDUCTIONS = {
     "add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all",
@@ -159,8 +160,14 @@ def _function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 
 def _given(out: Any, found: Any, casting: str = "same_kind") -> Any:
-    """Store a result where ``out=`` asks for it. Raises ``TypeError`` where NumPy does not cast."""
+    """Store a result where ``out=`` asks for it, each of several in its own, if it has one. Raises
+    ``TypeError`` where NumPy does not cast, and for what is no array."""
+    if isinstance(found, tuple):
+        pairs = zip(out, found, strict=True)
+        return tuple([x if to is None else _given(to, x, casting) for to, x in pairs])
     (target,) = out if isinstance(out, tuple) else (out,)
+    if not isinstance(target, (np.ndarray, ArrayMethods)):
+        raise TypeError(f"out is an array, not {type(target).__name__} {target!r}")
     dtypes = dtype_of(found), dtype_of(target)
     if not np.can_cast(*dtypes, casting):  # type: ignore[arg-type]
         raise TypeError(
@@ -239,6 +246,16 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
     return bool(look_up("all")(same))
 
 
+def array_equiv(x: Any, y: Any) -> bool:
+    """Whether two arrays have the same elements where their shapes are broadcast together."""
+    a, b = array_of(x), array_of(y)
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        return False
+    return bool(look_up("all")(look_up("equal")(a, b)))
+
+
 def _copied_array(x: Any) -> Any:
     return look_up("asarray")(x, copy=True)
 
@@ -284,7 +301,8 @@ def _spans(x: Any) -> Sequence[tuple[int, int]]:
 _SPECIAL: dict[Any, Callable[..., Any]] = {
     np.common_type: _common_type,
     np.shares_memory: _share_memory, np.may_share_memory: _share_memory,
-    np.allclose: allclose, np.array_equal: array_equal, np.shape: lambda x: tuple(x.shape),
+    np.allclose: allclose, np.array_equal: array_equal,
+    np.array_equiv: array_equiv, np.shape: lambda x: tuple(x.shape),
     np.ndim: lambda x: x.ndim, np.size: _size, np.copy: _copied_array,
     np.tensordot: _tensordot, np.einsum: _einsum,
     np.iscomplexobj: lambda x: x.dtype.kind == "c",

@@ -27,6 +27,8 @@ _INSTEAD = {
     "argsort": "argsort(A) of the array namespace, or of NumPy, gives it",
     "count_nonzero": "count_nonzero(A) of the array namespace counts",
     "density": "it is nnz / size",
+    "eliminate_zeros": "a kernel that copies an array stores nothing that equals the fill "
+    "(docs/recipes.md, Drop small elements)",
     "getcol": "A[:, j] gives a column",
     "getnnz": "nnz is the number of stored values",
     "getrow": "A[i] gives a row",

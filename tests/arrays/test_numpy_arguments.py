@@ -92,3 +92,37 @@ def test_random_arrays_without_dimensions():
     found = fa.random((), 1, rng=0, dtype=np.float32)
     assert found.dtype == np.float32
     assert 0 < float(found) < 1
+
+
+@pytest.mark.parametrize("kind", ["rows", "dense"])
+def test_arrays_are_equivalent_where_their_shapes_are_broadcast(kind):
+    a = data((3, 4), seed=1)
+    x = tensor(a, MATRICES[kind])
+    for other in (a[None], a[:1], a[:2], a[:, 1:], np.broadcast_to(a, (2, 3, 4)), a + 1, 0):
+        assert np.array_equiv(x, other) is np.array_equiv(a, other)
+    assert np.array_equiv(np.zeros_like(x), 0) is True
+
+
+def test_several_results_are_each_given_where_asked_for():
+    a = A.to_numpy()
+    whole, rest = np.empty_like(a), np.empty_like(a)
+    found = np.divmod(A, 2, out=(whole, rest))
+    assert found[0] is whole
+    assert found[1] is rest
+    same(whole, np.divmod(a, 2)[0])
+    same(rest, np.divmod(a, 2)[1])
+    found = np.modf(A / 2, out=(None, rest))
+    same(found[0], np.modf(a / 2)[0])
+    same(rest, np.modf(a / 2)[1])
+
+
+def test_what_is_no_array_takes_no_result():
+    for call in (lambda: np.max(A, 0, complex), lambda: np.sum(A, 0, out=[1])):
+        with pytest.raises(TypeError, match="out is an array, not (type|list)"):
+            call()
+
+
+def test_products_with_matrices_need_one():
+    for call in (lambda: np.vecmat(A, V), lambda: np.matvec(V, V)):
+        with pytest.raises(ValueError, match="a matrix has two dimensions, and this array 1"):
+            call()

@@ -24,6 +24,9 @@ CALLS = {
         lambda x: np.pad(x, 1), lambda x: np.pad(x, (0, 2)), lambda x: np.pad(x, ((1, 0), (0, 3))),
         lambda x: np.pad(x, {1: 2}), lambda x: np.pad(x, ((2, 1), (0, 0)), constant_values=1.5),
         lambda x: np.pad(x.T, ((0, 1), (3, 0)), constant_values=-1.0), lambda x: np.pad(x[0, 0], 0),
+        lambda x: np.pad(x, 2, constant_values=(1, 0)),
+        lambda x: np.pad(x, ((1, 0), (0, 2)), constant_values=((1,), (2,))),
+        lambda x: np.pad(x, ((2, 1), (0, 3)), constant_values=((0, 2), (3, 4))),
     ),
     "pad by its own": tuple([
         lambda x, mode=mode, widths=widths: np.pad(x, widths, mode)
@@ -302,7 +305,12 @@ def test_pads_of_few_elements_and_of_many(mode):
 def test_what_pad_refuses(kind):
     A = tensor(np.eye(3), MATRICES[kind])
     for error, told, given in (
-        (ValueError, "one number for all sides, not", {"pad_width": 1, "constant_values": (1, 2)}),
+        (ValueError, "broadcast", {"pad_width": 1, "constant_values": (1, 2, 3)}),
+        (
+            ValueError,
+            "'edge' takes no constant",
+            {"pad_width": 1, "mode": "edge", "constant_values": 1},
+        ),
         (ValueError, "'symmetric', not 'mean'", {"pad_width": 1, "mode": "mean"}),
         (ValueError, "negative", {"pad_width": -1}),
         (TypeError, "integ", {"pad_width": 1.5}),
