@@ -1,10 +1,10 @@
-"""NumPy's reductions of the elements that are not NaN, on tensors."""
+"""NumPy's reductions of the elements that are not NaN, and its variances, on tensors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from finch_array import cumulative, searching
 from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array.axes import axes_of
-from finch_array.leaves import stored_values
-from finch_array.manipulation import squeeze
+from finch_array.leaves import differs, stored_values
+from finch_array.manipulation import check_size, squeeze, unraveled
 from finch_array.numpy_arguments import parameters_of
 from finch_array.numpy_numbers import FUNCTIONS as WITH_NAN
 from finch_array.numpy_numbers import is_given
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense, stored
-from finch_array.run import coordinates
+from finch_array.run import coordinates, is_short, sorted_tensor
 from finch_core.runtime.tensor import Tensor
 
 
@@ -95,28 +95,88 @@ def nanvar(
 ) -> Any:  # fmt: skip
     """The variance, in ``dtype``, of the elements along ``axis`` that count and are not NaN, from
     what is stored. Raises ``ValueError`` for both ``ddof`` and ``correction``, which are one."""
-    if correction is not None and ddof != 0:
-        raise ValueError("ddof= and correction= are the same: give one of them")
-    ddof = ddof if correction is None else correction
+    ddof = _correction(ddof, correction)
     if array_of(a).dtype.kind not in "fc" and where is True and dtype is None:
         return red.var(a, axis=axis, correction=ddof, keepdims=keepdims is True)
     array = _floats("nanvar", a, dtype, where)
     if is_dense(array) or array.dtype.kind == "c":
         plain = array.to_numpy()
-        found = np.asarray(np.nanvar(plain, axis, ddof=ddof, keepdims=keepdims is True))
+        found = array_of(np.asarray(np.nanvar(plain, axis, ddof=ddof, keepdims=keepdims is True)))
     else:
-        found = _of_stored(array, axes_of(axis, array.ndim), ddof, keepdims is True)
-    return array_of(found if dtype is None else found.astype(np.zeros((), dtype).real.dtype))
+        found = _of_stored(array, axes_of(axis, array.ndim), ddof, keepdims is True, np.nan)
+    return found if dtype is None else fn.cast(found, dtype)
 
 
-def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, keepdims: bool) -> Any:
-    """``nanvar`` of real floats that are not dense."""
+@parameters_of(nanvar)
+def nanstd(a: Any, *args: Any, **options: Any) -> Any:
+    """The standard deviation of the elements along ``axis`` that count and are not NaN."""
+    return fn.FUNCTIONS["sqrt"](nanvar(a, *args, **options))
+
+
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+    keepdims: Any = False, *, where: Any = True, correction: Any = None,
+) -> Any:  # fmt: skip
+    """The variance, in ``dtype``, of the elements along ``axis`` that count. Raises ``ValueError``
+    for both ``ddof`` and ``correction``, which are one."""
+    return _spread(red.var, a, axis, dtype, _correction(ddof, correction), keepdims is True, where)
+
+
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+    keepdims: Any = False, *, where: Any = True, correction: Any = None,
+) -> Any:  # fmt: skip
+    """The square root of ``var``."""
+    return _spread(red.std, a, axis, dtype, _correction(ddof, correction), keepdims is True, where)
+
+
+def _correction(ddof: float, correction: Any) -> float:
+    if correction is not None and ddof != 0:
+        raise ValueError("ddof= and correction= are the same: give one of them")
+    return ddof if correction is None else correction
+
+
+def _spread(
+    own: Callable[..., Any], a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any
+) -> Any:
+    """``own``, the variance or its root, of the elements that count."""
+    plain = a if dtype is None and where is True else _floats(own.__name__, a, dtype, True)
+    if where is True:
+        found = own(plain, axis=axis, correction=ddof, keepdims=keepdims)
+    else:
+        found = _of_counted(plain, axis, ddof, keepdims, where)
+        found = fn.FUNCTIONS["sqrt"](found) if own is red.std else found
+    return found if dtype is None else fn.cast(found, dtype)
+
+
+def _of_counted(array: Any, axis: Any, ddof: float, keepdims: bool, where: Any) -> Any:
+    """The variance of floats that count: NaN where one of them is, but not where another is."""
+    if is_dense(array) or array.dtype.kind == "c":
+        options = {"ddof": ddof, "keepdims": keepdims, "where": array_of(where).to_numpy()}
+        return array_of(np.asarray(cast(Any, np.var)(array.to_numpy(), axis, **options)))
+    counted = fn.where(where, array, array.dtype.type(np.nan))
+    found = _of_stored(counted, axes_of(axis, array.ndim), ddof, keepdims, 0.0)
+    if not _may_have_nan(array):
+        return found
+    unknown = fn.FUNCTIONS["logical_and"](fn.isnan(array), where)
+    unknown = red.any(unknown, axis=axis, keepdims=keepdims)
+    return fn.where(unknown, array.dtype.type(np.nan), found)
+
+
+def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, keepdims: bool, least: float) -> Any:
+    """The variance of real floats that are not dense, of those that are not NaN; ``least`` is what
+    their squares are divided by where there are at most ``ddof``. It is sparse where many of the
+    fibers store nothing."""
     shape, coords, values = coordinates(array)
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
+    check_size(kept)
     group = np.zeros(len(values), np.intp)
     for k, n in enumerate(shape):
         group = group if k in axes else group * n + coords[k]
-    total = math.prod(kept)
+    total, cells = math.prod(kept), None
+    if not is_short(total, len(values)):
+        cells, group = np.unique(group, return_inverse=True)
+        total = len(cells) + 1  # the last is that of all others
 
     def summed(weights: Any) -> Any:
         return np.bincount(group, weights, total)
@@ -132,15 +192,15 @@ def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, keepdims: bool) -
         away = np.where(there, plain - middle[group], 0.0)
         rest = np.where(absent > 0, absent * (fill - middle) ** 2, 0.0)
         squares = summed(away * away) + rest
-        found = squares / np.where(count > ddof, count - ddof, np.nan)
-    ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
-    return found.astype(array.dtype).reshape(ones if keepdims else kept)
-
-
-@parameters_of(nanvar)
-def nanstd(a: Any, *args: Any, **options: Any) -> Any:
-    """The standard deviation of the elements along ``axis`` that count and are not NaN."""
-    return fn.FUNCTIONS["sqrt"](nanvar(a, *args, **options))
+        found = squares / np.where(count > ddof, count - ddof, least)
+    found = found.astype(array.dtype)
+    if cells is None:
+        made = array_of(found.reshape(kept))
+    else:
+        some = differs(found[:-1], found[-1])
+        places = unraveled(cells[some], kept)
+        made = sorted_tensor(kept, places, found[:-1][some], found[-1], in_order=True)
+    return red.expanded(made, axes) if keepdims else made
 
 
 def _arg_extreme(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
@@ -191,7 +251,7 @@ def _extreme(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nansum: _without_nan(WITH_NAN[np.sum], 0), np.nanprod: _without_nan(WITH_NAN[np.prod], 1),
     np.nanmax: _extreme(WITH_NAN[np.max], -np.inf), np.nanmin: _extreme(WITH_NAN[np.min], np.inf),
-    np.nanmean: nanmean, np.nanvar: nanvar, np.nanstd: nanstd,
+    np.nanmean: nanmean, np.nanvar: nanvar, np.nanstd: nanstd, np.var: var, np.std: std,
     np.nanargmax: _arg_extreme(searching.argmax, -np.inf),
     np.nanargmin: _arg_extreme(searching.argmin, np.inf),
     np.nancumsum: _cumulated(cumulative.cumulative_sum, 0),

@@ -11,10 +11,10 @@ ALONG = ({}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"axis": (0, 1)})
 SUMS = ({"initial": 7}, {"where": SOME}, {"initial": 3, "where": SOME}, {"dtype": np.complex128})
 EXTREMES = ({"initial": 2}, {"initial": 2, "where": SOME})
 MEANS = ({"where": SOME}, {"dtype": np.float64, "where": SOME})
-SPREADS = ({"correction": 1}, {"ddof": 2}, {"ddof": 4}, *MEANS)
+SPREADS = ({"correction": 1}, {"ddof": 2}, {"ddof": 4}, {"dtype": np.complex128}, *MEANS)
 PARAMETERS = {
     np.nansum: SUMS, np.nanprod: SUMS, np.nanmax: EXTREMES, np.nanmin: EXTREMES,
-    np.nanmean: MEANS, np.nanvar: SPREADS, np.nanstd: SPREADS,
+    np.nanmean: MEANS, np.nanvar: SPREADS, np.nanstd: SPREADS, np.var: SPREADS, np.std: SPREADS,
 }  # fmt: skip
 
 
@@ -34,7 +34,8 @@ def test_parameters_are_those_of_numpy(function, dtype):
         A = tensor(a, MATRICES[kind])
         for along in ALONG:
             for options in ({}, *PARAMETERS[function]):
-                if a.dtype.kind == "i" and options.get("ddof") == 4:
+                by_nan = function in (np.nanvar, np.nanstd)
+                if by_nan and a.dtype.kind == "i" and options.get("ddof") == 4:
                     continue  # of which NumPy's var has infinities
                 found, wanted = (function(x, **along, **options) for x in (A, a))
                 same(found, wanted, 2e-5)
@@ -101,3 +102,28 @@ def test_what_is_all_nan_has_no_index(function, fill):
         assert int(function(A[1])) == function(a[1])
         with pytest.raises(ValueError, match="All-NaN slice encountered"):
             function(A[0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("function", [np.nanvar, np.nanstd, np.var, np.std])
+def test_variances_of_many_empty_rows_are_sparse(function):
+    n = 10**12
+    values = [1.0, np.nan, 3.0] if "nan" in function.__name__ else [1.0, 2.0, 3.0]
+    A = fa.from_coo([[0, 0, n - 1], [1, 2, 0]], values, (n, 4))
+    some = {} if "nan" in function.__name__ else {"where": [True, True, False, True]}
+    found = function(A, axis=1, keepdims=True, **some)
+    assert (found.shape, found.fill_value, found.nstored) == ((n, 1), 0.0, 2)
+    rows = function(np.array([[0, 1, np.nan, 0], [3.0, 0, 0, 0]]), axis=1, **some)
+    np.testing.assert_allclose([found[0, 0], found[n - 1, 0]], rows)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_elements_that_do_not_count_may_be_nan():
+    a = with_nan(np.float64)
+    for kind in ("rows", "dense"):
+        A = tensor(a, MATRICES[kind])
+        for there in (~np.isnan(a), np.isnan(a) | SOME, SOME[0], False):
+            for axis in (0, 1, None):
+                with np.errstate(all="ignore"):
+                    wanted = np.var(a, axis, where=there)
+                same(np.var(A, axis, where=there), wanted, 1e-12)

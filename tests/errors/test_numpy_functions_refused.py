@@ -40,8 +40,8 @@ class Foreign:
         (lambda: np.add(A, A, where=np.ones((3, 3), bool)),
          "np.add of a tensor takes no where=: fa.where(condition, x, y) chooses elements, and "
          "np.asarray(A) makes a dense array"),
-        (lambda: np.std(A, where=A > 0),
-         "np.std of a tensor takes no where=: np.asarray(A) makes a dense array, which np.std "
+        (lambda: np.std(A, mean=A),
+         "np.std of a tensor takes no mean=: np.asarray(A) makes a dense array, which np.std "
          "takes"),
         (lambda: np.einsum(A, [0, 1]),
          "einsum of a tensor takes its indices as text, 'ij,jk->ik'"),
