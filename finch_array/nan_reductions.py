@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,11 +12,12 @@ from finch_array import cumulative, searching
 from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array.axes import axes_of
+from finch_array.indexing import getitem
 from finch_array.leaves import differs, stored_values
 from finch_array.manipulation import check_size, squeeze, unraveled
 from finch_array.numpy_arguments import parameters_of
 from finch_array.numpy_numbers import FUNCTIONS as WITH_NAN
-from finch_array.numpy_numbers import is_given
+from finch_array.numpy_numbers import count_along, is_given
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense, stored
 from finch_array.run import coordinates, is_short, sorted_tensor
@@ -98,12 +99,9 @@ def nanvar(
     ddof = _correction(ddof, correction)
     if array_of(a).dtype.kind not in "fc" and where is True and dtype is None:
         return red.var(a, axis=axis, correction=ddof, keepdims=keepdims is True)
-    array = _floats("nanvar", a, dtype, where)
-    if is_dense(array) or array.dtype.kind == "c":
-        plain = array.to_numpy()
-        found = array_of(np.asarray(np.nanvar(plain, axis, ddof=ddof, keepdims=keepdims is True)))
-    else:
-        found = _of_stored(array, axes_of(axis, array.ndim), ddof, keepdims is True, np.nan)
+    found = _of_counted(
+        _floats("nanvar", a, dtype, True), axis, ddof, keepdims is True, where, True
+    )
     return found if dtype is None else fn.cast(found, dtype)
 
 
@@ -149,42 +147,48 @@ def _spread(
     return found if dtype is None else fn.cast(found, dtype)
 
 
-def _of_counted(array: Any, axis: Any, ddof: float, keepdims: bool, where: Any) -> Any:
-    """The variance of floats that count: NaN where one of them is, but not where another is."""
+def _of_counted(
+    array: Any, axis: Any, ddof: float, keepdims: bool, where: Any, skips: bool = False
+) -> Any:
+    """The variance of floats that count; ``skips``: and are not NaN."""
     if is_dense(array) or array.dtype.kind == "c":
-        options = {"ddof": ddof, "keepdims": keepdims, "where": array_of(where).to_numpy()}
-        return array_of(np.asarray(cast(Any, np.var)(array.to_numpy(), axis, **options)))
-    counted = fn.where(where, array, array.dtype.type(np.nan))
-    found = _of_stored(counted, axes_of(axis, array.ndim), ddof, keepdims, 0.0)
-    if not _may_have_nan(array):
-        return found
-    unknown = fn.FUNCTIONS["logical_and"](fn.isnan(array), where)
-    unknown = red.any(unknown, axis=axis, keepdims=keepdims)
-    return fn.where(unknown, array.dtype.type(np.nan), found)
+        of_numpy = cast(Any, np.nanvar if skips else np.var)
+        options = {} if where is True else {"where": array_of(where).to_numpy()}
+        found = of_numpy(array.to_numpy(), axis, ddof=ddof, keepdims=keepdims, **options)
+        return array_of(np.asarray(found))
+    axes = axes_of(axis, array.ndim)
+    found = _of_stored(array, axes, ddof, where, skips)
+    return red.expanded(found, axes) if keepdims else found
 
 
-def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, keepdims: bool, least: float) -> Any:
-    """The variance of real floats that are not dense, of those that are not NaN; ``least`` is what
-    their squares are divided by where there are at most ``ddof``. It is sparse where many of the
-    fibers store nothing."""
+def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, where: Any, skips: bool) -> Any:
+    """``_of_counted`` of real floats that are not dense, sparse where many of the fibers store
+    nothing."""
     shape, coords, values = coordinates(array)
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
     check_size(kept)
     group = np.zeros(len(values), np.intp)
     for k, n in enumerate(shape):
         group = group if k in axes else group * n + coords[k]
-    total, cells = math.prod(kept), None
-    if not is_short(total, len(values)):
-        cells, group = np.unique(group, return_inverse=True)
-        total = len(cells) + 1  # the last is that of all others
+    total = math.prod(kept)
+    cells = None if is_short(total, len(values)) else np.unique(group)
+    if cells is not None:
+        group, total = cells.searchsorted(group), len(cells)
 
     def summed(weights: Any) -> Any:
         return np.bincount(group, weights, total)
 
-    there, fill = values == values, np.float64(array.fill_value)
-    length = math.prod(shape[a] for a in axes)
-    absent = (length - np.bincount(group, minlength=total)) * float(fill == fill)
-    fill = fill if fill == fill else np.float64(0)
+    counted, numbers = _counts(where, shape, coords, axes)
+    places = () if cells is None else tuple(unraveled(cells, kept))
+    number = numbers
+    if where is not True and cells is None:
+        number = np.broadcast_to(numbers.to_numpy(), kept).reshape(-1)
+    elif where is not True:
+        number = _at(numbers, places)
+    there, fill = counted & ((values == values) | (not skips)), np.float64(array.fill_value)
+    absent = number - summed(counted * 1.0)
+    if skips and fill != fill:
+        absent, fill = absent * 0.0, np.float64(0)
     count = summed(there * 1.0) + absent
     plain = np.where(there, values, 0.0)
     with np.errstate(all="ignore"):
@@ -192,15 +196,37 @@ def _of_stored(array: Any, axes: tuple[int, ...], ddof: float, keepdims: bool, l
         away = np.where(there, plain - middle[group], 0.0)
         rest = np.where(absent > 0, absent * (fill - middle) ** 2, 0.0)
         squares = summed(away * away) + rest
-        found = squares / np.where(count > ddof, count - ddof, least)
-    found = found.astype(array.dtype)
+        least = np.nan if skips else 0.0
+        found = (squares / np.where(count > ddof, count - ddof, least)).astype(array.dtype)
+        of_fills = array.dtype.type(fill * 0)
     if cells is None:
-        made = array_of(found.reshape(kept))
-    else:
-        some = differs(found[:-1], found[-1])
-        places = unraveled(cells[some], kept)
-        made = sorted_tensor(kept, places, found[:-1][some], found[-1], in_order=True)
-    return red.expanded(made, axes) if keepdims else made
+        return array_of(found.reshape(kept))
+    if (skips and array.fill_value != array.fill_value) or (where is True and number <= ddof):
+        of_fills = array.dtype.type(np.nan)
+    some = differs(found, of_fills)
+    made = sorted_tensor(kept, [p[some] for p in places], found[some], of_fills, in_order=True)
+    if where is True:
+        return made
+    none = fn.FUNCTIONS["less_equal"](numbers, ddof)  # without an element, or infinite
+    if not bool(red.any(none)):
+        return made
+    unknown = fn.FUNCTIONS["logical_and"](none, fn.FUNCTIONS["not_equal"](made, np.inf))
+    return fn.where(unknown, of_fills.dtype.type(np.nan), made)
+
+
+def _counts(where: Any, shape: tuple[int, ...], coords: Any, axes: tuple[int, ...]) -> Any:
+    """Whether each of the elements at ``coords`` counts, and how many do along ``axes``."""
+    if where is True:
+        return np.ones(len(coords[0]) if coords else 1, bool), math.prod(shape[k] for k in axes)
+    given = array_of(where)
+    counted = _at(given, coords[len(coords) - given.ndim :]) != 0
+    return np.broadcast_to(counted, len(coords[0])), count_along(given, shape, axes)
+
+
+def _at(array: Any, coords: Sequence[Any]) -> Any:
+    """The elements of an array that is broadcast at coordinates."""
+    own = [c if n > 1 else c * 0 for c, n in zip(coords, array.shape, strict=True)]
+    return getitem(array, tuple(own)).to_numpy() if own else array.to_numpy()
 
 
 def _arg_extreme(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:

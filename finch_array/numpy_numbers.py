@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array import linalg, searching
 from finch_array import reductions as red
-from finch_array.axes import axis_of
+from finch_array.axes import axes_of, axis_of
 from finch_array.creation import full_like
 from finch_array.cumulative import cumulative_prod, cumulative_sum
 from finch_array.functions import FUNCTIONS as ELEMENTWISE
@@ -71,14 +72,22 @@ def mean(
     if where is True:
         found = red.mean(array, **options)
     else:
-        counted, chosen = (
-            fn.where(where, array, array.dtype.type(0)),
-            broadcast_to(where, array.shape),
-        )
+        counted = fn.where(where, array, array.dtype.type(0))
         wide = np.dtype(np.float32) if wanted == np.float16 else wanted  # as a sum may overflow
         total = red.sum(counted, dtype=wide, **options)
-        found = red.per_count(total, red.sum(chosen, **options))
+        axes = axes_of(axis, array.ndim)
+        number = count_along(array_of(where), array.shape, axes)
+        found = red.per_count(total, red.expanded(number, axes) if keepdims is True else number)
     return found if found.dtype == wanted else fn.cast(found, wanted)
+
+
+def count_along(where: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """How many elements of an array of this shape count along ``axes``, of 1 along dimensions along
+    which ``where`` is broadcast."""
+    given = reshape(where, (1,) * (len(shape) - where.ndim) + where.shape)
+    times = math.prod([shape[k] for k in axes if given.shape[k] == 1])
+    found = red.sum(given, axis=axes, dtype=np.int64)
+    return fn.multiply(found, times)
 
 
 def average(

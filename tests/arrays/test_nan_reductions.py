@@ -117,6 +117,13 @@ def test_variances_of_many_empty_rows_are_sparse(function):
     np.testing.assert_allclose([found[0, 0], found[n - 1, 0]], rows)
 
 
+def test_means_of_what_counts_along_many_empty_rows_are_sparse():
+    A = fa.from_coo([[0, 0, 7], [1, 2, 0]], [1.0, 2.0, 3.0], (10**12, 4))
+    found = np.mean(A, axis=1, where=[True, True, False, True])
+    assert (found.fill_value, found.nstored) == (0.0, 2)
+    assert [found[0], found[7]] == [1 / 3, 1.0]
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_elements_that_do_not_count_may_be_nan():
     a = with_nan(np.float64)
