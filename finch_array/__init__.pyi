@@ -952,7 +952,8 @@ def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: builtins.b
 
 def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: builtins.bool = False, method: str = 'linear', keepdims: Any = False) -> Tensor:
     """The value below which the part ``q``, a number or several, of the sorted elements along
-    ``axis`` is, between two elements in proportion; NaN where one of them is."""
+    ``axis`` is, an element or between two, as NumPy's ``method`` says; NaN where one of them is.
+    Raises ``ValueError`` for another method."""
 
 @overload
 def real(x: Lazy, /) -> Lazy:

@@ -22,13 +22,46 @@ Between = Callable[[Any, Any, Any], Any]
 """The value between two elements, by the part of the way from the first."""
 
 
+def _fitted(a: float, b: float) -> Callable[[Any, Any], Any]:
+    """The places of Hyndman and Fan's continuous methods, by their two parameters."""
+    return lambda n, q: n * q + (a + q * (1 - a - b)) - 1
+
+
+def _closest(n: Any, q: Any) -> Any:
+    at = n * q - 1.5
+    return np.floor(at) + ((at % 1 != 0) | (np.floor(at) % 2 == 0))
+
+
+def _averaged(n: Any, q: Any) -> Any:
+    at = n * q - 1
+    return np.where(at % 1 == 0, at + 0.5, np.ceil(at))
+
+
+_DISCRETE: dict[str, Callable[[Any, Any], Any]] = {
+    "lower": lambda n, q: np.floor((n - 1) * q), "higher": lambda n, q: np.ceil((n - 1) * q),
+    "nearest": lambda n, q: np.around((n - 1) * q), "closest_observation": _closest,
+    "inverted_cdf": lambda n, q: np.ceil(n * q - 1),
+}  # fmt: skip
+_PLACES: dict[str, Callable[[Any, Any], Any]] = {
+    **_DISCRETE,
+    "linear": lambda n, q: (n - 1) * q,
+    "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+    "averaged_inverted_cdf": _averaged, "interpolated_inverted_cdf": _fitted(0, 1),
+    "hazen": _fitted(0.5, 0.5), "weibull": _fitted(0, 0),
+    "median_unbiased": _fitted(1 / 3, 1 / 3), "normal_unbiased": _fitted(3 / 8, 3 / 8),
+}  # fmt: skip
+"""The place of part ``q`` among ``n`` sorted elements by each of NumPy's methods: an element, or
+between two; ``_DISCRETE`` are those that give elements alone."""
+
+
 def quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: Any = False,
 ) -> Any:  # fmt: skip
     """The value below which the part ``q``, a number or several, of the sorted elements along
-    ``axis`` is, between two elements in proportion; NaN where one of them is."""
-    return _quantiles(np.quantile, a, _checked(q, a, method), axis, keepdims is True)
+    ``axis`` is, an element or between two, as NumPy's ``method`` says; NaN where one of them is.
+    Raises ``ValueError`` for another method."""
+    return _quantiles(np.quantile, a, _checked(q, a, method), axis, keepdims is True, method)
 
 
 def nanquantile(
@@ -36,7 +69,7 @@ def nanquantile(
     method: str = "linear", keepdims: Any = False,
 ) -> Any:  # fmt: skip
     """``quantile`` of the elements that are not NaN; NaN, with a warning, where all are."""
-    return _quantiles(np.nanquantile, a, _checked(q, a, method), axis, keepdims is True)
+    return _quantiles(np.nanquantile, a, _checked(q, a, method), axis, keepdims is True, method)
 
 
 @parameters_of(quantile)
@@ -71,8 +104,10 @@ def _checked(q: Any, a: Any, method: str) -> Any:
     dtype = array_of(a).dtype
     if dtype.kind not in "biuf":
         raise TypeError(f"quantile is that of real numbers, not of {dtype}")
-    if method != "linear":
-        raise TypeError(f"quantile has the method 'linear', not {method!r}")
+    if method not in _PLACES:
+        raise ValueError(
+            f"quantile has the methods {', '.join(map(repr, _PLACES))}, not {method!r}"
+        )
     q = in_numpy(q)
     parts = np.asarray(q, np.float64)
     if parts.size and not (parts.min() >= 0 and parts.max() <= 1):
@@ -80,19 +115,25 @@ def _checked(q: Any, a: Any, method: str) -> Any:
     return q
 
 
-def _dtype(array: Any, q: Any) -> np.dtype[Any]:
+def _dtype(array: Any, q: Any, method: str) -> np.dtype[Any]:
     """The dtype of a result, NumPy's: an integer part (the least, the greatest) keeps that of the
-    array, a number of Python that of floats."""
+    array, a number of Python that of floats; and so does a method that gives elements."""
     dtype: np.dtype[Any] = array.dtype
     if dtype.kind in "mM" or dtype.names is not None:
         raise TypeError(f"quantiles are those of numbers, not of {dtype}")
+    if method in _DISCRETE:
+        return dtype
     if q is None or (type(q) is float and dtype.kind == "f"):
         return np.dtype(np.float64) if dtype.kind in "biu" else dtype
     own = np.asarray(q).dtype
+    if method != "linear" and dtype.kind in "iu" and own.kind in "biu":  # whose places are floats
+        own = np.dtype(np.float64)
     return dtype if own.kind in "biu" else np.result_type(dtype, own)
 
 
-def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims: bool) -> Any:
+def _quantiles(
+    function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims: bool, method: str = "linear"
+) -> Any:
     """NumPy's ``function`` of an array: what is between two sorted elements of each fiber, at the
     place that each part ``q`` says, or the mean of the two in the middle (None).
 
@@ -100,11 +141,17 @@ def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims
     dense where these are not many more.
     """
     array = array_of(a)
-    dtype, axes = _dtype(array, q), axes_of(_whole(axis), array.ndim)
+    dtype, axes = _dtype(array, q, method), axes_of(_whole(axis), array.ndim)
     if array.size <= SPARE or is_dense(array):
         given = () if q is None else (q,)
         options = {"axis": axes if array.ndim else None, "keepdims": keepdims}
-        return array_of(np.asarray(function(array.to_numpy(), *given, **options)))
+        options |= {} if q is None else {"method": method}
+        plain = array.to_numpy()
+        if (
+            q is not None and method not in _DISCRETE and plain.dtype.kind == "b"
+        ):  # of which NumPy has no differences
+            return array_of(np.asarray(function(plain.astype(np.uint8), *given, **options), dtype))
+        return array_of(np.asarray(function(plain, *given, **options)))
     kept = tuple([n for k, n in enumerate(array.shape) if k not in axes])
     if kept or dtype.kind == "c":
         own = sorted_fibers(_fibers(array, axes, kept), False)
@@ -113,7 +160,7 @@ def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims
     wide = np.complex128 if dtype.kind == "c" else np.float64
     parts = np.asarray(0.5 if q is None else q, np.float64)
     between = _mean if q is None else _in_proportion
-    if q is not None and np.asarray(q).dtype.kind in "biu":  # the least or the greatest
+    if method in _DISCRETE or (q is not None and np.asarray(q).dtype.kind in "biu"):
         between = _first
     fill = np.asarray(own.fill).astype(wide)
     of_fills = len(own.numbers) < math.prod(kept)
@@ -123,7 +170,7 @@ def _quantiles(function: Callable[..., Any], a: Any, q: Any, axis: Any, keepdims
         if (absent == own.shape[-1]).any() or (of_fills and np.isnan(fill)):
             warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
     last = own.shape[-1] - absent - 1
-    found = _elements_between(own, parts.reshape(-1), last, wide, between)
+    found = _elements_between(own, parts.reshape(-1), last, wide, between, _PLACES[method])
     if keepdims:
         kept = tuple([1 if k in axes else n for k, n in enumerate(array.shape)])
     with np.errstate(invalid="ignore"):
@@ -174,12 +221,21 @@ def _count_nan(own: Fibers) -> Any:
     return found + (own.shape[-1] - own.counts) * bool(np.isnan(own.fill))
 
 
-def _elements_between(own: Fibers, parts: Any, last: Any, wide: Any, between: Between) -> Any:
+def _elements_between(
+    own: Fibers,
+    parts: Any,
+    last: Any,
+    wide: Any,
+    between: Between,
+    place: Callable[[Any, Any], Any],
+) -> Any:
     """For each part and each of the sorted fibers, what is between two of its elements up to that
-    at ``last``, the one behind being NaN where it is; NaN where ``last`` is negative."""
-    places = np.multiply.outer(parts, np.maximum(last, 0))
+    at ``last``, the one behind being NaN where it is; NaN where ``last`` is negative. ``place``
+    tells where, by the number of elements and the part."""
+    end = np.maximum(last, 0)
+    places = np.clip(place(end + 1, parts[:, None]), 0, end)
     low = np.floor(places).astype(np.intp)
-    above = np.minimum(low + 1, np.maximum(last, 0))
+    above = np.minimum(low + 1, end)
     gap, missing = own.gaps(), own.shape[-1] - own.counts
 
     def elements(ranks: Any) -> Any:
@@ -190,12 +246,12 @@ def _elements_between(own: Fibers, parts: Any, last: Any, wide: Any, between: Be
         values = own.at(own.starts + np.where(absent, own.counts - 1, stored)).astype(wide)
         return np.where(absent, own.fill, values)
 
-    below, behind, end = elements(np.stack([low, above, np.broadcast_to(last, low.shape)]))
+    below, behind, final = elements(np.stack([low, above, np.broadcast_to(last, low.shape)]))
     if between is _mean and (places == low).all():
         behind = below
     with np.errstate(invalid="ignore"):
         found = between(below, behind, places - low)
-    return np.where(np.isnan(end) | (last < 0), np.nan, found)
+    return np.where(np.isnan(final) | (last < 0), np.nan, found)
 
 
 def _of_numbers(

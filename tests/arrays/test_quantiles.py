@@ -80,6 +80,38 @@ def test_as_numpy(seed: int) -> None:
             np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("method", quantiles._PLACES)
+def test_methods_are_those_of_numpy(method: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(12):
+        array, plain = drawn(rng)
+        q, options = arguments(rng, plain.ndim)
+        parts = rng.integers(0, 9, 3) / 8 if rng.random() < 0.5 else q  # often at an element
+        if plain.dtype == bool or not plain.size:
+            continue
+        for name in ("quantile", "nanquantile"):
+            function = getattr(np, name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of slices that have no number
+                expected = np.asarray(function(plain, parts, method=method, **options))
+                found = function(array, parts, method=method, **options)
+            assert found.shape == expected.shape
+            assert found.dtype == expected.dtype or np.isnan(expected).all()
+            np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-6)
+
+
+def test_bools_have_quantiles_in_small_arrays_as_in_large() -> None:
+    plain = np.random.default_rng(2).random((6, 20)) < 0.4
+    array = fa.asarray(plain, format=Dense(SparseList(Element(False))))
+    for size in (-1, 64, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(quantiles, "SPARE", size)
+            found = np.quantile(array, 0.95, axis=1)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found.to_numpy(), np.quantile(plain * 1, 0.95, axis=1))
+
+
 def test_what_is_not_stored_is_not_looked_at() -> None:
     """Nothing of the size of the shape is made: the result is sparse, too."""
     n = 10**12
