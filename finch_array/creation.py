@@ -19,6 +19,7 @@ from finch_array.run import coordinates, in_format, is_short, sorted_tensor
 from finch_array.wide_numbers import check_range
 from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.interface.abi import MOST_INDICES
+from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.expressions import alike
@@ -279,31 +280,43 @@ def diags(
     format: Format | None = None,
 ) -> Tensor:  # fmt: skip
     """A matrix with these diagonals, at ``offsets`` from the main one (SciPy: ``diags_array``); a
-    number fills its diagonal. Raises ``ValueError`` for a diagonal of another length than ``shape``
-    has there."""
+    number fills its diagonal, and of a sparse vector what it stores is stored. Raises
+    ``ValueError`` for a diagonal of another length than ``shape`` has there."""
     places = [
         operator.index(k) for k in (offsets if isinstance(offsets, (tuple, list)) else (offsets,))
     ]
     lists = diagonals if isinstance(offsets, (tuple, list)) else (diagonals,)
-    parts = [np.atleast_1d(np.asarray(d)) for d in lists]
+    parts = [_diagonal(d) for d in lists]
     if len(parts) != len(places):
         raise ValueError(f"{len(parts)} diagonals at {len(places)} offsets")
     if shape is None:
-        n = len(parts[0]) + abs(places[0])
+        n = parts[0][0] + abs(places[0])
         shape = (n, n)
     rows, columns, values = [], [], []
-    for part, k in zip(parts, places, strict=True):
-        r = np.arange(max(0, -k), max(0, -k, min(shape[0], shape[1] - k)))
-        if len(part) not in (1, len(r)):
+    for (length, at, part), k in zip(parts, places, strict=True):
+        first, last = max(0, -k), max(0, -k, min(shape[0], shape[1] - k))
+        if length not in (1, last - first):
             raise ValueError(
-                f"the diagonal at {k} has {len(part)} elements; in {shape} it has {len(r)}"
+                f"the diagonal at {k} has {length} elements; in {shape} it has {last - first}"
             )
+        whole = at is None or (length != last - first and len(at))  # a number fills it
+        r = np.arange(first, last) if whole else at + first
         rows.append(r)
         columns.append(r + k)
         values.append(np.broadcast_to(part, r.shape))
     found = np.concatenate(values)
     found = found.astype(dtype) if dtype is not None else found
     return _matrix(np.concatenate(rows), np.concatenate(columns), found, shape, format, dtype)
+
+
+def _diagonal(x: Any) -> tuple[int, Any, Any]:
+    """The length of a diagonal, and the places and values of what it stores; None: of all."""
+    array = array_of(x) if isinstance(x, ArrayMethods) else None
+    if array is not None and array.ndim == 1 and not is_dense(array) and array.fill_value == 0:
+        (length,), (at,), values = coordinates(array)
+        return length, at, values
+    values = np.atleast_1d(np.asarray(x))
+    return len(values), None, values
 
 
 def tril(x: Any, /, k: int = 0) -> Any:

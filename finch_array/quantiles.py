@@ -144,7 +144,7 @@ def _quantiles(
     dtype, axes = _dtype(array, q, method), axes_of(_whole(axis), array.ndim)
     if array.size <= SPARE or is_dense(array):
         given = () if q is None else (q,)
-        options = {"axis": axes if array.ndim else None, "keepdims": keepdims}
+        options: dict[str, Any] = {"axis": axes if array.ndim else None, "keepdims": keepdims}
         options |= {} if q is None else {"method": method}
         plain = array.to_numpy()
         if (

@@ -260,3 +260,19 @@ def test_what_no_memory_can_hold_is_refused():
     for ends in ((np.inf,), (np.nan,), (0, np.nan), (0, -np.inf)):
         with pytest.raises(ValueError, match="arange: cannot compute length|Maximum allowed size"):
             fa.arange(*ends)
+
+
+def test_diagonals_of_sparse_vectors_store_what_these_store():
+    n = 10**12
+    x = fa.from_coo(([1, n - 2],), [3.0, 4.0], (n,))
+    found = fa.diags([x, x[1:], 0 * x[:1]], [0, -1, 1])
+    assert (found.shape, found[1, 1], found[1, 0], found[n - 2, n - 2]) == ((n, n), 3.0, 3.0, 4.0)
+    assert found.nstored <= 5
+    plain = np.array([0.0, 2, 0, 0, 5])
+    for kind in (SparseList(Element(0.0)), SparseList(Element(1.0)), RunList(Element(0.0))):
+        y = Tensor(kind, plain)
+        for k in (0, 2, -1):
+            same(fa.diags(y, k), np.diag(plain, k))
+        same(fa.diags([y, y[1:2]], [0, 1]), np.diag(plain) + 2 * np.eye(5, k=1))
+        with pytest.raises(ValueError, match="has 5 elements; in"):
+            fa.diags(y, 1, shape=(4, 4))
