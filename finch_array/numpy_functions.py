@@ -20,9 +20,9 @@ from finch_array.leaves import same
 from finch_array.linalg import diagonal as last_diagonal
 from finch_array.manipulation import atleast_nd, broadcast_to, concat, moveaxis, permute_dims
 from finch_array.numpy_shapes import ravel
-from finch_array.operands import array_of, in_numpy, is_dense
+from finch_array.operands import array_of, entries, in_numpy, is_dense
 from finch_array.ready import warn_dense
-from finch_array.run import coordinates, sorted_tensor
+from finch_array.run import coordinates, is_short, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.tensor import Tensor, checked_shape
@@ -193,6 +193,10 @@ def _repeated(
             continue
         if n == 0:
             raise ValueError(f"axis {axis} has no elements that could be repeated around it")
+        if is_short(n, entries(array)):  # one vector of indices costs less than joining three parts
+            at = np.arange(-before, n + after)
+            result = take(result, np.where((at >= 0) & (at < n), at, places(at, n)), axis)
+            continue
         sides = [places(np.arange(-before, 0), n), places(np.arange(n, n + after), n)]
         first, last = [take(result, side, axis) for side in sides]
         result = concat([first, result, last], axis)

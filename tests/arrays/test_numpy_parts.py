@@ -301,6 +301,14 @@ def test_pads_of_few_elements_and_of_many(mode):
     assert found.nstored <= 7
 
 
+@pytest.mark.parametrize("mode", ["edge", "wrap", "reflect", "symmetric"])
+def test_pads_of_views(mode):
+    a = data((5, 70), seed=1)
+    for kind in MATRICES:
+        same(np.pad(tensor(a, MATRICES[kind]).T, ((1, 2), (9, 0)), mode),
+             np.pad(a.T, ((1, 2), (9, 0)), mode))  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", ["rows", "dense"])
 def test_what_pad_refuses(kind):
     A = tensor(np.eye(3), MATRICES[kind])
