@@ -47,7 +47,7 @@ def test_arrays_without_nan_are_reduced_as_others_are(kind):
     a = data((4, 6), np.float64, seed=3)
     A = tensor(a, MATRICES[kind])
     for x, y in ((A, a), (A.T, a.T), (A + 1.5, a + 1.5)):
-        for function in PARAMETERS:
+        for function in (f for f in PARAMETERS if "nan" in f.__name__):
             for along in ALONG:
                 same(function(x, **along), function(y, **along), 1e-12)
     same(np.nanmean(A[:0], axis=0), np.nanmean(a[:0], axis=0))
