@@ -8,6 +8,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -400,8 +401,15 @@ class Specialization:
         return all(is_writeable(args[k]) for k in self.arrays)
 
     def check_memory(self, values: Sequence[Any]) -> None:
-        """Raise ``LifecycleError`` for an output that shares memory with another argument."""
+        """Raise ``LifecycleError`` for an output that shares memory with another argument, or of
+        which two buffers share memory."""
         for k in self.outputs:
+            if _overlap(values[k].memory):
+                raise LifecycleError(
+                    f"{self._names[k]} is written, and two of its buffers share memory",
+                    span=self.lowered.program.spans.get(self._names[k]),
+                    hint=f"pass a copy of it, {self._names[k]}.copy()",
+                )
             for other, value in enumerate(values):
                 if other == k or not _shared(values[k], value):
                     continue
@@ -517,6 +525,12 @@ def _empty(value: Any) -> None:
         value.fill(value.shape)
     except (MemoryError, IndexOverflow):
         value.fill((0,) * value.ndim)
+
+
+def _overlap(ranges: Sequence[tuple[int, int]]) -> bool:
+    """Whether two of these ranges of addresses overlap."""
+    ordered = sorted(ranges)
+    return any(stop > start for (_, stop), (start, _) in pairwise(ordered))
 
 
 def _shared(a: Any, b: Any) -> bool:
