@@ -45,7 +45,7 @@ def settled(node: Node) -> Source:
 def evaluated(nodes: Sequence[Node]) -> list[Any]:
     """The arrays of nodes."""
     wanted = tuple(dict.fromkeys(n for n in nodes if isinstance(n, Step)))
-    found: dict[Node, Any] = {n: n.array for n in nodes if isinstance(n, Source)}
+    found: dict[Node, Any] = {n: n.held() for n in nodes if isinstance(n, Source)}
     if wanted:
         found.update(zip(wanted, _evaluated(wanted), strict=True))
     return [found[n] for n in nodes]
@@ -58,7 +58,7 @@ def plan_of(nodes: Sequence[Node]) -> tuple[Plan | None, list[Any]]:
         return None, []
     _evaluated(wanted)
     key = (hub().generation, *key_of(wanted))
-    return _plans[key][0], [n.array for n in Problem.of(wanted).sources]
+    return _plans[key][0], [n.held() for n in Problem.of(wanted).sources]
 
 
 def _evaluated(roots: tuple[Node, ...]) -> tuple[Any, ...]:
@@ -66,12 +66,13 @@ def _evaluated(roots: tuple[Node, ...]) -> tuple[Any, ...]:
     known = _plans.get(key)
     if known is not None:
         plan, problem = known
-        found = tuple(map(as_operand, plan.run([n.array for n in Problem.of(roots).sources])))
+        found = tuple(map(as_operand, plan.run([n.held() for n in Problem.of(roots).sources])))
         if plan.bad:
             del _plans[key]
         return found
     problem = Problem.of(roots)
-    plan, results = problem.run(problem.plan(), [n.array for n in problem.sources])
+    arrays = [n.held() for n in problem.sources]
+    plan, results = problem.run(problem.plan(), arrays)
     if len(_plans) >= MOST:
         _plans.clear()
     _plans[key] = plan, problem
@@ -242,7 +243,7 @@ class Fused:
             or not all(n in places or _is_number(n) for n in problem.sources)
         ):
             return rebuild([array_operand(x) for x in evaluated(nodes)])
-        plan, results = problem.run(problem.plan(), [n.array for n in problem.sources])
+        plan, results = problem.run(problem.plan(), [n.held() for n in problem.sources])
         slots = tuple(places.get(n, n) for n in problem.sources)
         self._remember(args, kwargs, call, (plan, slots, rebuild))
         return rebuild([array_operand(x) for x in results])

@@ -19,6 +19,7 @@ from finch_array import structures
 from finch_array.final_fills import fill_of_several
 from finch_array.operands import NUMBERS, kinds_of, told
 from finch_array.requests import Dtype, Request
+from finch_core.errors import DimensionMismatch
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Cast, Expr, Index, Literal, Name, alike
@@ -54,6 +55,17 @@ class Source(Node):
             self.fill = array.fill_value if array.shape else None
             self.kinds = kinds_of(array)
 
+    def held(self) -> Any:
+        """The array, to be read. Raises ``DimensionMismatch`` where it has grown or shrunk: the
+        steps above were made for its shape."""
+        if self.shape and self.array.shape != self.shape:
+            raise DimensionMismatch(
+                f"a lazy array is of shape {self.shape}, and its operand has shape "
+                f"{self.array.shape} now",
+                hint="make the lazy array again, after the operand has taken its shape",
+            )
+        return self.array
+
     @property
     def type(self) -> Any:
         """The dtype, weak for a plain number."""
@@ -84,10 +96,11 @@ _nodes: weakref.WeakValueDictionary[Any, Node] = weakref.WeakValueDictionary()
 
 
 def source(array: Any) -> Source:
-    """The node of an array or number. Nodes of one array are identical."""
+    """The node of an array or number. Nodes of one array are identical, as long as its shape
+    stays."""
     key = ("number", told(array)) if isinstance(array, NUMBERS) else id(array)
     found = _nodes.get(key)
-    if not isinstance(found, Source):
+    if not isinstance(found, Source) or (found.shape and found.shape != array.shape):
         found = _nodes[key] = Source(array)
     return found
 

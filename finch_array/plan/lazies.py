@@ -75,7 +75,7 @@ class Lazy(ArrayMethods):
             from finch_array.plan.fusing import settled
 
             node = settled(node)
-        return array_operand(node.array)
+        return array_operand(node.held())
 
     @property
     def value(self) -> Any:

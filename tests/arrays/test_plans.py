@@ -11,7 +11,7 @@ from finch_array.plan.fusing import plan_of
 from finch_array.plan.lazies import Lazy
 from finch_array.plan.programs import Problem
 from finch_array.plan.statistics import statistics
-from finch_core import DimensionMismatch, FormatError, Tensor
+from finch_core import DimensionMismatch, FormatError, Tensor, kernel
 from finch_levels import Dense, Element, SparseHash, SparseList
 
 ROWS = ("Dense", "SparseList")
@@ -257,6 +257,30 @@ def test_results_follow_what_is_changed():
     same(x, a @ np.ones(4))
     A[0, 0] = a[0, 0] = 5.0
     same(fa.lazy(A) @ np.ones(4), a @ np.ones(4))
+
+
+@kernel
+def counted(y, n):
+    y[...] = 0
+    for i in range(n):
+        y[i] = i + 1
+
+
+@pytest.mark.parametrize("level", [Dense, SparseList])
+@pytest.mark.parametrize("length", [3, 9])
+def test_an_operand_of_another_shape_is_noticed(level, length):
+    operand = Tensor(level(Element(0.0)))
+    counted(operand, 5)
+    x = fa.lazy(operand)
+    twice, total = x * 2, fa.sum(x)
+    assert float(total) == 15
+    counted(operand, length)
+    for made in (x, twice, total):
+        with pytest.raises(DimensionMismatch, match=rf"\(5,\), .* shape \({length},\) now"):
+            fa.compute(made)
+    assert float(fa.sum(fa.lazy(operand))) == operand.to_numpy().sum()
+    counted(operand, 5)
+    assert float(total) == 15
 
 
 def test_a_lazy_array_stays_an_expression():
