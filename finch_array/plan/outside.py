@@ -1,7 +1,8 @@
 """What a function reads besides its arguments: followed, so that a remembered plan is not stale.
 
-Names of globals, closures, defaults and a method's object are followed into lists, dicts, objects
-and the functions that are called; modules by the attributes that the function names.
+Names of globals, closures, defaults, imports and a method's object are followed into lists, dicts,
+objects, classes and the functions that are called; modules by the attributes that the function
+names.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import functools
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator, Mapping
 from enum import Enum
+from importlib.util import resolve_name
+from itertools import accumulate
 from operator import is_
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,7 @@ FOLLOWED = 200
 """The most values that are followed."""
 
 ATOMS = frozenset((
-    int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), type,
+    int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented),
     range, slice, np.ufunc, types.MethodDescriptorType, property,
     types.CodeType, types.WrapperDescriptorType, types.GetSetDescriptorType,
     types.MemberDescriptorType,
@@ -119,11 +122,7 @@ def constant(value: Any) -> Any:
         return kind, tuple(map(constant, value))
     if kind is dict:
         return kind, tuple(value), tuple(map(constant, value.values()))
-    if (
-        kind in ATOMS
-        or isinstance(value, (type, np.dtype, Enum))
-        or is_library(kind.__module__, OWN)
-    ):
+    if kind in ATOMS or isinstance(value, (np.dtype, Enum)) or is_library(kind.__module__, OWN):
         return kind, value
     return kind, outside(value)
 
@@ -149,7 +148,9 @@ def contents_of(value: Any) -> Callable[[Any], list[Any]] | None:
     found = CONTAINERS.get(kind)
     if found is not None:
         return None if kind is types.FunctionType and is_library(value.__module__) else found
-    if kind is types.ModuleType or isinstance(value, (type, np.dtype, np.generic)):
+    if isinstance(value, type):
+        return None if is_library(value.__module__) else _of_class
+    if kind is types.ModuleType or isinstance(value, (np.dtype, np.generic)):
         return None
     if hasattr(value, "__wrapped__"):
         return lambda x: [x.__wrapped__]
@@ -164,10 +165,11 @@ def contents_of(value: Any) -> Callable[[Any], list[Any]] | None:
 def _of_function(function: Any) -> list[Any]:
     """The globals, closure and defaults of a function."""
     code, own = function.__code__, function.__globals__
-    read, names = names_of(code)
+    read, names, imported = names_of(code)
     if any(name in UNKNOWN and name not in own for name in read):
         raise NotFollowed
     found = [code, *[own[name] for name in read if name in own]]
+    found += [sys.modules.get(name) for name in _absolute(imported, own)]
     if function.__defaults__ is not None:
         found += function.__defaults__
     if function.__kwdefaults__ is not None:
@@ -185,8 +187,18 @@ def _of_function(function: Any) -> list[Any]:
             if is_library(x.__name__):
                 found += _of_library(x, names)
             else:
-                found += [inside[name] for name in names if name in inside]
+                found += [inside[name] for name in (*names, "__getattr__") if name in inside]
     return found
+
+
+def _absolute(imported: tuple[tuple[int, str], ...], own: Mapping[str, Any]) -> Iterator[str]:
+    """The modules that a function imports, and the packages that they are in."""
+    for level, name in imported:
+        try:
+            parts = resolve_name("." * level + name, own.get("__package__")).split(".")
+        except ImportError:  # as the function will say
+            continue
+        yield from accumulate(parts, "{}.{}".format)
 
 
 @functools.lru_cache(4096)
@@ -219,21 +231,37 @@ def _of_object(value: Any) -> list[Any]:
         found += [
             getattr(value, name, None) for name in (slots if slots.__class__ is tuple else (slots,))
         ]
+    return found + _of_class(value.__class__)
+
+
+def _of_class(value: Any) -> list[Any]:
+    """The functions and attributes of a class, of those that it inherits from, and its own
+    class."""
+    found = [] if value.__class__ is type else [value.__class__]
+    for base in value.__mro__:
+        if is_library(base.__module__):
+            continue
         for name, part in base.__dict__.items():
             if part.__class__ is property:
                 found.append(part.fget)
-            elif part.__class__ is types.FunctionType or not name.startswith("__"):
+            elif part.__class__ is types.FunctionType or not (
+                name.startswith("__") or name == "_abc_impl"
+            ):
                 found.append(part)
     return found
 
 
 @functools.lru_cache(4096)
-def names_of(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The global names that code reads, and all names, of attributes too; with those of functions
-    inside of it."""
-    read = {
-        x.argval for x in dis.get_instructions(code)
-        if x.opname == "LOAD_NAME" or "GLOBAL" in x.opname
+def names_of(
+    code: types.CodeType,
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, str], ...]]:
+    """The global names that code reads, all names, of attributes too, and the modules that it
+    imports, with the levels of relative imports; with those of functions inside of it."""
+    instructions = [x for x in dis.get_instructions(code) if x.opname != "EXTENDED_ARG"]
+    read = {x.argval for x in instructions if x.opname == "LOAD_NAME" or "GLOBAL" in x.opname}
+    imported = {
+        (level.argval, x.argval) for level, x in zip(instructions, instructions[2:], strict=False)
+        if x.opname == "IMPORT_NAME"
     }  # fmt: skip
     names = set(code.co_names)
     for part in code.co_consts:
@@ -241,7 +269,8 @@ def names_of(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
             inner = names_of(part)
             read.update(inner[0])
             names.update(inner[1])
-    return tuple(sorted(read)), tuple(sorted(names))
+            imported.update(inner[2])
+    return tuple(sorted(read)), tuple(sorted(names)), tuple(sorted(imported))
 
 
 @functools.cache

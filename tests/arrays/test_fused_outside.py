@@ -7,8 +7,10 @@ import functools
 import math
 import os
 import random
+import sys
 import time
 import types
+import typing
 
 import numpy as np
 import pytest
@@ -46,6 +48,68 @@ class Slotted:
         self.by = by
 
 
+class OfClass:
+    """A factor of the class, which a function of the class reads."""
+
+    by = 2.0
+
+    @classmethod
+    def times(cls, x):
+        return x * cls.by
+
+
+class Inherits(OfClass):
+    def more(self, x):
+        return super().times(x)
+
+
+class Meta(type):
+    values: typing.ClassVar = [2.0]
+
+    @property
+    def by(cls):
+        return cls.values[0]
+
+
+class WithMeta(metaclass=Meta):
+    pass
+
+
+class Lent:
+    """A context that reads the factor when it is entered."""
+
+    values: typing.ClassVar = [2.0]
+
+    def __enter__(self):
+        return self.values[0]
+
+    def __exit__(self, *_):
+        pass
+
+
+def in_a_context(x):
+    with Lent() as by:
+        return x * by
+
+
+def importing(x):
+    import settings_of_a_test
+
+    return x * settings_of_a_test.by
+
+
+def importing_a_name(x):
+    from settings_of_a_test import by
+
+    return x * by
+
+
+def importing_below(x):
+    import package_of_a_test.settings
+
+    return x * package_of_a_test.settings.by
+
+
 def ways():
     """By name: a function of an array, and what changes the factor by which it multiplies."""
     values, table, nested = [2.0], {"by": 2.0}, {"inner": [types.SimpleNamespace(by=2.0)]}
@@ -53,6 +117,13 @@ def ways():
     array, tensor = np.full(1, 2.0), Tensor(Dense(SparseList(Element(0.0))), np.full((1, 1), 2.0))
     module = types.ModuleType("settings_of_a_test")
     module.by = 2.0
+    package = types.ModuleType("package_of_a_test")
+    package.settings, package.__path__ = module, []
+    sys.modules |= {m.__name__: m for m in (module, package)}
+    sys.modules["package_of_a_test.settings"] = module
+    lazily = types.ModuleType("lazy_settings_of_a_test")
+    lazily.values = [2.0]
+    exec("def __getattr__(_): return values[0]", vars(lazily))
 
     def helper(x):
         return x * table["by"]
@@ -70,6 +141,21 @@ def ways():
         "callable": (scale, lambda v: setattr(scale, "by", v)),
         "slots": (lambda x: x * slotted.by, lambda v: setattr(slotted, "by", v)),
         "module": (lambda x: x * module.by, lambda v: setattr(module, "by", v)),
+        "attribute of a module's function": (
+            lambda x: x * lazily.by, lambda v: lazily.values.__setitem__(0, v)
+        ),
+        "import": (importing, lambda v: setattr(module, "by", v)),
+        "import of a name": (importing_a_name, lambda v: setattr(module, "by", v)),
+        "import below a package": (importing_below, lambda v: setattr(module, "by", v)),
+        "class": (lambda x: x * OfClass.by, lambda v: setattr(OfClass, "by", v)),
+        "function of a class": (
+            lambda x: OfClass.times(x), lambda v: setattr(OfClass, "by", v)
+        ),
+        "inherited": (lambda x: Inherits().more(x), lambda v: setattr(OfClass, "by", v)),
+        "class of a class": (
+            lambda x: x * WithMeta.by, lambda v: Meta.values.__setitem__(0, v)
+        ),
+        "context": (in_a_context, lambda v: Lent.values.__setitem__(0, v)),
         "called function": (lambda x: helper(x), lambda v: table.update(by=v)),
         "partial": (functools.partial(lambda f, x: f(x), helper), lambda v: table.update(by=v)),
         "default": (lambda x, k=values: x * k[0], lambda v: values.__setitem__(0, v)),
@@ -97,6 +183,23 @@ def test_what_an_object_that_is_an_argument_holds_is_followed():
     same(scaled(A, scale, more), A * 2 + 1)
     scale.by, more[0] = 3.0, 4.0
     same(scaled(A, scale, more), A * 3 + 4)
+
+
+def test_a_class_that_is_an_argument_is_followed():
+    scaled = fa.fused(lambda x, kind: kind.times(x))
+    for value in (2.0, 5.0):
+        OfClass.by = value
+        same(scaled(A, Inherits), A * value)
+
+
+def test_a_clock_that_is_imported_in_the_function_is_read_in_each_call():
+    def function(x):
+        from time import perf_counter
+
+        return x * perf_counter()
+
+    run = fa.fused(function)
+    assert len({float(run(A)[1]) for _ in range(3)}) == 3
 
 
 def test_constants_of_equal_value_and_other_type_are_others():
