@@ -128,10 +128,7 @@ def in_place(array: Any, result: Any) -> Any:
     for a dtype that it cannot hold, ``ValueError`` for another shape, ``LifecycleError`` for an
     array that another thread is writing."""
     result = settled(result)
-    if result.shape != array.shape:
-        raise ValueError(f"the result has shape {result.shape}, and the array has {array.shape}")
-    if not np.can_cast(result.dtype, array.dtype, "same_kind"):
-        raise TypeError(f"a result of {result.dtype} does not fit in an array of {array.dtype}")
+    check_fits(array, result)
     if array.__class__ is Tensor:
         _replaced(array, result)
     elif not is_dense(array) and isinstance((inner := stored(array)).source, Tensor):
@@ -139,6 +136,15 @@ def in_place(array: Any, result: Any) -> Any:
     else:
         array[...] = result
     return array
+
+
+def check_fits(array: Any, result: Any) -> None:
+    """Raise ``TypeError`` for a result of a dtype that ``array`` cannot hold, ``ValueError`` for
+    one of another shape."""
+    if result.shape != array.shape:
+        raise ValueError(f"the result has shape {result.shape}, and the array has {array.shape}")
+    if not np.can_cast(result.dtype, array.dtype, "same_kind"):
+        raise TypeError(f"a result of {result.dtype} does not fit in an array of {array.dtype}")
 
 
 def _replaced(array: Tensor, result: Any) -> None:

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from finch_array import run as running
+from finch_array.functions import cast
+from finch_array.methods import check_fits
 from finch_array.operands import NUMBERS, operand
 from finch_array.plan import graph
 from finch_array.reductions import array_operand
@@ -106,8 +108,18 @@ class Lazy(ArrayMethods):
 
 
 def _functional(name: str) -> Any:
-    """An update ``x += y`` of a lazy array: a new one."""
-    return getattr(ArrayMethods, f"__{name}__")
+    """An update ``x += y`` of a lazy array: a new one, of the same shape and dtype. What has no
+    dimensions may be a number of Python, which takes those of the result."""
+    operate = getattr(ArrayMethods, f"__{name}__")
+
+    def update(array: Lazy, other: Any) -> Any:
+        found = operate(array, other)
+        if found is NotImplemented or not array.ndim:
+            return found
+        check_fits(array, found)
+        return found if found.dtype == array.dtype else cast(found, array.dtype)
+
+    return update
 
 
 for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split():

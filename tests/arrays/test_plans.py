@@ -58,6 +58,23 @@ def test_lazy_arrays_have_the_operators_and_methods():
     same(x, a + 1)
 
 
+def test_updates_keep_the_shape_and_the_dtype():
+    def updated(x, y):
+        x += y
+        x *= 2.5
+        return x
+
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.full((2, 3), 0.5)
+    for function in (updated, fa.fused(updated)):
+        same(function(fa.asarray(x.copy()), fa.asarray(y)), ((x + y) * 2.5).astype(np.float32))
+    with pytest.raises(ValueError, match=r"the result has shape \(4, 2, 3\)"):
+        updated(fa.lazy(y), np.ones((4, 2, 3)))
+    with pytest.raises(TypeError, match="float64 does not fit in an array of int64"):
+        updated(fa.lazy(np.arange(2)), y[0, :2])
+    number = fa.fused(lambda x, by: updated(by, x))
+    same(number(y, 2.0), (2.0 + y) * 2.5)
+
+
 def test_slices_and_new_dimensions_are_indices():
     A, a = pair((6, 7), 1)
     x = fa.lazy(A)
