@@ -86,7 +86,7 @@ def key_of(roots: Sequence[Node]) -> list[Any]:
     for node in ordered(roots):
         places[node] = len(places)
         if isinstance(node, Source):
-            found.append(signed(node.array))
+            found.append(signed(node.array) if node.is_finite else (type(node.array), "infinite"))
         elif isinstance(node, Step):
             below = tuple(places[c] for c in node.children)
             sizes = tuple(node.sizes.items())

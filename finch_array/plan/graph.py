@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import weakref
+from cmath import isfinite
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,6 +66,11 @@ class Source(Node):
                 hint="make the lazy array again, after the operand has taken its shape",
             )
         return self.array
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether this is an array, or a number other than infinity and NaN."""
+        return not isinstance(self.array, (float, complex, np.inexact)) or isfinite(self.array)
 
     @property
     def type(self) -> Any:

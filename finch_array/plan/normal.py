@@ -9,7 +9,7 @@ parts lack some of its indices is split. What holds is read from the operators' 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -58,13 +58,19 @@ class Ref:
 class Forms:
     """The normal forms of the nodes that are stored, by the node, and what their names mean.
 
-    ``arrays`` are the nodes that expressions access, by name; ``sizes`` those of all indices.
+    ``arrays`` are the nodes that expressions access, by name; ``sizes`` those of all indices;
+    ``infinite`` the names of numbers that are not finite.
     """
 
     forms: dict[Node, tuple[tuple[str, ...], Expr]] = field(factory=dict)
     arrays: dict[str, Node] = field(factory=dict)
     names: dict[Node, str] = field(factory=dict)
     sizes: dict[str, int] = field(factory=dict)
+    infinite: set[str] = field(factory=set)
+
+    def rewritten(self, expr: Expr) -> Expr:
+        """An expression by the operators' algebra."""
+        return split(pulled(expr, self.infinite), self.sizes, self.infinite)
 
     def name(self, node: Node) -> str:
         """The name by which expressions access a stored node."""
@@ -74,6 +80,8 @@ class Forms:
                 f"{'a' if isinstance(node, Source) else 't'}{len(self.names)}"
             )
             self.arrays[found] = node
+            if isinstance(node, Source) and not node.is_finite:
+                self.infinite.add(found)
         return found
 
     def index(self, size: int) -> str:
@@ -204,7 +212,7 @@ def normal_forms(
             out = tuple(made.index(n) for n in node.shape)
             expr = _inlined(node, tuple(map(Index, out)), made, stored)
             empty = exact or 0 in made.sizes.values()
-            made.forms[node] = out, expr if empty else split(pulled(expr), made.sizes)
+            made.forms[node] = out, expr if empty else made.rewritten(expr)
     return made
 
 
@@ -248,11 +256,12 @@ def distributes(times: Operator, plus: Operator) -> bool:
     return plus.name in times.distributes or (times.dual != "" and times.dual == plus.name)
 
 
-def pulled(expr: Expr) -> Expr:
-    """Reductions moved out of the operators that distribute over them, and merged."""
+def pulled(expr: Expr, infinite: Set[str]) -> Expr:
+    """Reductions moved out of the operators that distribute over them, and merged; not where the
+    other operand has one of the numbers ``infinite``."""
     if not expr.children or isinstance(expr, Access):
         return expr
-    new = tuple(map(pulled, expr.children))
+    new = tuple(pulled(child, infinite) for child in expr.children)
     if any(a is not b for a, b in zip(new, expr.children, strict=True)):
         expr = expr.rebuild(new)
     if isinstance(expr, Cast) and isinstance(expr.children[0], Reduced):
@@ -260,7 +269,7 @@ def pulled(expr: Expr) -> Expr:
         return inner if inner.type == expr.dtype else expr
     if isinstance(expr, Reduced):
         return _merged(expr)
-    return _out_of_call(expr) if isinstance(expr, Call) else expr
+    return _out_of_call(expr, infinite) if isinstance(expr, Call) else expr
 
 
 def _merged(expr: Reduced) -> Expr:
@@ -272,22 +281,24 @@ def _merged(expr: Reduced) -> Expr:
     return Reduced(expr.op, expr.names + inner.names, inner.body, expr.type)
 
 
-def _out_of_call(expr: Call) -> Expr:
+def _out_of_call(expr: Call, infinite: Set[str]) -> Expr:
     """``pulled`` of a call of operands in which reductions are outermost already."""
     for k, arg in enumerate(expr.args):
-        if isinstance(arg, Reduced) and _may_leave(expr, arg, k):
+        if isinstance(arg, Reduced) and _may_leave(expr, arg, k, infinite):
             args = (*expr.args[:k], arg.body, *expr.args[k + 1 :])
-            body = _out_of_call(Call(expr.op, args))
+            body = _out_of_call(Call(expr.op, args), infinite)
             return _merged(Reduced(arg.op, arg.names, body, arg.type))
     return expr
 
 
-def _may_leave(expr: Call, arg: Reduced, k: int) -> bool:
+def _may_leave(expr: Call, arg: Reduced, k: int, infinite: Set[str]) -> bool:
     if not distributes(expr.op, arg.op) or len(expr.args) != 2:
         return False
     if k == 0 and not expr.op.commutative:
         return False
     other = expr.args[1 - k]
+    if any(isinstance(part, Name) and part.name in infinite for part in other.walk()):
+        return False  # infinity times each element is NaN where one is 0
     try:
         return concrete(expr.op.result(arg.type, other.dtype)) == arg.type
     except TypeError:
@@ -305,17 +316,18 @@ def terms_of(expr: Expr, op: Operator) -> list[tuple[bool, Expr]]:
     return [(False, expr)]
 
 
-def split(expr: Expr, sizes: Mapping[str, int]) -> Expr:
-    """Reductions of sums, as sums of reductions, where a part lacks an index or is reduced."""
+def split(expr: Expr, sizes: Mapping[str, int], infinite: Set[str]) -> Expr:
+    """Reductions of sums, as sums of reductions, where a part lacks an index or is reduced;
+    ``infinite`` as in ``pulled``."""
     if not expr.children or isinstance(expr, Access):
         return expr
-    new = tuple(split(child, sizes) for child in expr.children)
+    new = tuple(split(child, sizes, infinite) for child in expr.children)
     if any(a is not b for a, b in zip(new, expr.children, strict=True)):
         expr = expr.rebuild(new)
-    return _split(expr, sizes) if isinstance(expr, Reduced) else expr
+    return _split(expr, sizes, infinite) if isinstance(expr, Reduced) else expr
 
 
-def _split(expr: Reduced, sizes: Mapping[str, int]) -> Expr:
+def _split(expr: Reduced, sizes: Mapping[str, int], infinite: Set[str]) -> Expr:
     body = expr.body
     while isinstance(body, Cast) and body.dtype == expr.type and _of_type(body.value, expr.type):
         body = body.value
@@ -329,7 +341,9 @@ def _split(expr: Reduced, sizes: Mapping[str, int]) -> Expr:
         return expr
     if not all(len(o) == len(expr.names) or _can_repeat(expr.op) for o in own):
         return expr
-    made = [(m, _over(expr, part, o, sizes)) for (m, part), o in zip(parts, own, strict=True)]
+    made = [
+        (m, _over(expr, part, o, sizes, infinite)) for (m, part), o in zip(parts, own, strict=True)
+    ]
     found: Expr | None = None
     minus = _inverse(expr.op)
     for subtracted, part in sorted(made, key=lambda x: x[0]):
@@ -354,13 +368,15 @@ def _can_repeat(op: Operator) -> bool:
     return op.idempotent or op.repeated is not None
 
 
-def _over(expr: Reduced, part: Expr, own: set[str], sizes: Mapping[str, int]) -> Expr:
+def _over(
+    expr: Reduced, part: Expr, own: set[str], sizes: Mapping[str, int], infinite: Set[str]
+) -> Expr:
     """One part of a sum, reduced over all indices of the sum."""
     names = tuple(i for i in expr.names if i in own)
     count = 1
     for i in expr.names:
         count *= 1 if i in own else sizes[i]
-    made = pulled(Reduced(expr.op, names, part, expr.type)) if names else part
+    made = pulled(Reduced(expr.op, names, part, expr.type), infinite) if names else part
     if count == 1 or expr.op.idempotent:
         return made
     return repetition(expr.op, made, count, expr.type)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import random_plans
@@ -149,6 +151,16 @@ def test_sums_move_into_products():
     x = fa.sum(fa.lazy(A) @ B @ A)
     assert max(kernel.visits for kernel in kernels(x)) <= 2 * A.nnz
     same(x, (a @ b @ a).sum(), rtol=1e-9)
+
+
+def test_infinity_stays_outside_of_a_sum():
+    """Within it would meet the zeros, and give NaN. Finite numbers have the same types."""
+    x = np.array([1.0, 0.0, 2.0])
+    scaled = fa.fused(lambda x, by: fa.sum(x * x) * by)
+    for by in (2.0, math.inf, np.float64(-math.inf), 3.0, math.nan):
+        same(fa.compute(fa.sum(fa.lazy(x)) * by), np.asarray(3.0 * by))
+        same(fa.compute(by * fa.sum(fa.lazy(x) + fa.sum(fa.lazy(x)))), np.asarray(12.0 * by))
+        same(scaled(x, by), np.asarray(5.0 * by))
 
 
 def test_a_sampled_product_visits_the_samples():
