@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from finch_array.operands import NUMBERS, is_dense, operand
-from finch_array.plan.graph import Node, Source, Step, ordered, source
+from finch_array.plan.graph import Node, Source, Step, ordered
 from finch_array.plan.lazies import Lazy, taken_apart
 from finch_array.plan.outside import NotFollowed, Outside, constant, outside
 from finch_array.plan.programs import Plan, Problem
@@ -35,15 +35,16 @@ _plans: dict[Any, tuple[Plan, Problem]] = {}
 _tracing: list[Trace] = []
 
 
-def settled(node: Node) -> Source:
-    """The source of the array of a node, computed."""
+def look() -> None:
+    """Note that a function that is being traced looks at a value: what it does then, and what it
+    gives, may be another thing for other arrays."""
     for trace in _tracing:
         trace.looked = True
-    return source(operand(evaluated([node])[0]))
 
 
 def evaluated(nodes: Sequence[Node]) -> list[Any]:
-    """The arrays of nodes."""
+    """The arrays of nodes, which are looked at."""
+    look()
     wanted = tuple(dict.fromkeys(n for n in nodes if isinstance(n, Step)))
     found: dict[Node, Any] = {n: n.held() for n in nodes if isinstance(n, Source)}
     if wanted:
@@ -53,6 +54,7 @@ def evaluated(nodes: Sequence[Node]) -> list[Any]:
 
 def plan_of(nodes: Sequence[Node]) -> tuple[Plan | None, list[Any]]:
     """The plan that computes nodes, which has been run once, and the arrays of its sources."""
+    look()
     wanted = tuple(dict.fromkeys(n for n in nodes if isinstance(n, Step)))
     if not wanted:
         return None, []
@@ -277,4 +279,4 @@ def fused(function: Callable[..., Any]) -> Fused:
     return Fused(function)
 
 
-__all__ = ["Fused", "Trace", "evaluated", "fused", "plan_of", "settled"]
+__all__ = ["Fused", "Trace", "evaluated", "fused", "look", "plan_of"]

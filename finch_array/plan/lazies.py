@@ -72,12 +72,9 @@ class Lazy(ArrayMethods):
 
     def settle(self) -> Any:
         """The tensor, computed each time: its operands may have changed since the last."""
-        node = self.lazy_node
-        if not isinstance(node, graph.Source):
-            from finch_array.plan.fusing import settled
+        from finch_array.plan.fusing import evaluated
 
-            node = settled(node)
-        return array_operand(node.held())
+        return array_operand(evaluated([self.lazy_node])[0])
 
     @property
     def value(self) -> Any:

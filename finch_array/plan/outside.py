@@ -122,7 +122,11 @@ def constant(value: Any) -> Any:
         return kind, tuple(map(constant, value))
     if kind is dict:
         return kind, tuple(value), tuple(map(constant, value.values()))
-    if kind in ATOMS or isinstance(value, (np.dtype, Enum)) or is_library(kind.__module__, OWN):
+    if kind in ATOMS or isinstance(value, np.dtype):
+        return kind, value
+    if isinstance(value, Enum) and value.value.__class__ in ATOMS:
+        return kind, value
+    if is_library(kind.__module__, OWN) and not hasattr(value, "shape"):
         return kind, value
     return kind, outside(value)
 

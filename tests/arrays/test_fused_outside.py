@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import math
 import os
@@ -183,6 +184,40 @@ def test_what_an_object_that_is_an_argument_holds_is_followed():
     same(scaled(A, scale, more), A * 2 + 1)
     scale.by, more[0] = 3.0, 4.0
     same(scaled(A, scale, more), A * 3 + 4)
+
+
+def looks():
+    """By name: functions that take the values of their argument as they are traced."""
+    inner = fa.fused(lambda x: x * 2)
+    return {
+        "sort": lambda x: fa.sort(x), "concat": lambda x: fa.concat([x, x]),
+        "integers": lambda x: x[np.array([1, 2])], "as an array": lambda x: fa.asarray(x) * 2,
+        "NumPy": lambda x: np.asarray(x) * 2, "a number": lambda x: x * x.to_numpy().max(),
+        "compute": lambda x: fa.compute(x) * 2, "computed": lambda x: fa.compute(x + 1) * 2,
+        "format": lambda x: x.to(Dense(Element(0.0))), "buffers": lambda x: x.buffers["1_val"] * 2,
+        "copy": lambda x: x.copy(), "fused": lambda x: fa.compute(inner(x)), "none": lambda x: x,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(looks()))
+def test_what_is_computed_while_a_function_is_traced_is_computed_again(name):
+    function = looks()[name]
+    run, array = fa.fused(function), fa.asarray(A.copy())
+    for x in (array, fa.asarray(A[::-1].copy()), array):
+        same(run(x), np.asarray(function(x)))
+    array[0] = 7.0
+    same(run(array), np.asarray(function(array)))
+
+
+def test_tensors_and_enumerations_inside_of_arguments_are_followed():
+    class Kind(enum.Enum):
+        BY = [2.0]  # noqa: RUF012
+
+    tensor = fa.asarray(np.array([1.0, 2.0]))
+    scaled = fa.fused(lambda x, more, kind: x * float(fa.sum(more[0])) * kind.value[0])
+    for value in (2.0, 5.0):
+        tensor[0] = Kind.BY.value[0] = value
+        same(scaled(A, [tensor], Kind.BY), A * (value + 2) * value)
 
 
 def test_a_class_that_is_an_argument_is_followed():
