@@ -402,9 +402,11 @@ class Specialization:
 
     def check_memory(self, values: Sequence[Any]) -> None:
         """Raise ``LifecycleError`` for an output that shares memory with another argument, or of
-        which two buffers share memory."""
+        which two buffers share memory that is written."""
         for k in self.outputs:
-            if _overlap(values[k].memory):
+            if _overlap(values[k].memory) and not (
+                _values_apart(values[k].memory) and self._keeps(k)
+            ):
                 raise LifecycleError(
                     f"{self._names[k]} is written, and two of its buffers share memory",
                     span=self.lowered.program.spans.get(self._names[k]),
@@ -418,6 +420,10 @@ class Specialization:
                     span=self.lowered.program.spans.get(self._names[k]),
                     hint=f"pass a copy of it, {self._names[other]}.copy()",
                 )
+
+    def _keeps(self, k: int) -> bool:
+        """Whether the structure of an output stays as it is."""
+        return any(output.place == k and output.keeps() for output in self.growing)
 
     def _check_given(self, given: Sequence[Any]) -> None:
         self.check_memory([*map(as_value, given)])
@@ -529,8 +535,13 @@ def _empty(value: Any) -> None:
 
 def _overlap(ranges: Sequence[tuple[int, int]]) -> bool:
     """Whether two of these ranges of addresses overlap."""
-    ordered = sorted(ranges)
-    return any(stop > start for (_, stop), (start, _) in pairwise(ordered))
+    return any(stop > start for (_, stop), (start, _) in pairwise(sorted(ranges)))
+
+
+def _values_apart(ranges: Sequence[tuple[int, int]]) -> bool:
+    """Whether the last range, that of the values of a tensor, overlaps none before it."""
+    *others, (first, last) = ranges
+    return not any(start < last and first < stop for start, stop in others)
 
 
 def _shared(a: Any, b: Any) -> bool:
