@@ -25,6 +25,7 @@ from finch_levels import (
     Dense,
     Element,
     Pattern,
+    RunList,
     Scalar,
     ShortCircuitScalar,
     SparseBand,
@@ -60,6 +61,11 @@ def total(C, A, B):
     for i, j in _:
         C[i, j] = A[i, j] + B[i, j]
     return C
+
+
+def mixed(out, A, B):
+    for i, j in _:
+        out[i, j] = np.uint8(0.4 * A[i, j] + 0.5 * B[i, j])
 
 
 def dropped(B, A):
@@ -282,6 +288,21 @@ def permutation_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), A, asarray(np.random.rand(size))
 
 
+def runs_of(mean: float) -> Callable[[], tuple[Any, ...]]:
+    """An array for a result, and two images in runs of random lengths."""
+
+    def arguments() -> tuple[Any, ...]:
+        rng = np.random.default_rng(0)
+        starts = rng.random((2, 512, 512)) < 1 / mean
+        pieces = np.cumsum(starts.reshape(2, -1), axis=1)
+        grey = rng.integers(0, 256, pieces.max() + 1).astype(np.uint8)
+        format = Dense(RunList(Element(np.uint8(0))))
+        pair = [Tensor(format, grey[piece].reshape(512, 512)) for piece in pieces]
+        return asarray(np.zeros((512, 512), np.uint8)), *pair
+
+    return arguments
+
+
 def product_of(n: int) -> Callable[[], tuple[Any, ...]]:
     """Two matrices of four entries a row."""
     return lambda: (Tensor(CSR), random_csr(n, 4), random_csr(n + 4, 4, seed=1))
@@ -477,6 +498,8 @@ CASES = (
     Case(("index_set_splitting",), "Floyd-Warshall, 400", shortest, distances),
     Case(("loop_interchange",), "SpMV, seven diagonals", rows, seven_diagonals),
     Case(("loop_interchange",), "dense rows, stored by columns", rows, stored_by_columns),
+    Case(("invariant_values",), "a blend of images, runs of 20", mixed, runs_of(20)),
+    Case(("invariant_values",), "a blend of images, runs of 4", mixed, runs_of(4)),
     Case(("invariant_stores",), "SDDMM, rank 16", source(tensors.sddmm), sampled_arguments),
     Case(("jump_threading",), "even indices of an intersection", even, two_lists),
     Case(("sinking",), "dense rows summed in a local scalar", summed, dense_rows),

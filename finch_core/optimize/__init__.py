@@ -27,6 +27,7 @@ from finch_core.optimize.growth_hoisting import growth_hoisting
 from finch_core.optimize.index_set_splitting import index_set_splitting
 from finch_core.optimize.invariant_code_motion import invariant_code_motion
 from finch_core.optimize.invariant_stores import invariant_stores
+from finch_core.optimize.invariant_values import invariant_values
 from finch_core.optimize.jump_threading import jump_threading
 from finch_core.optimize.loop_coalescing import loop_coalescing
 from finch_core.optimize.loop_collapsing import loop_collapsing
@@ -59,6 +60,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("scalar_replacement", scalar_replacement),
     ("store_forwarding", store_forwarding),
     ("invariant_code_motion", invariant_code_motion),
+    ("invariant_values", invariant_values),
     ("index_set_splitting", index_set_splitting),
     ("loop_interchange", loop_interchange),
     ("dead_code", dead_code),
