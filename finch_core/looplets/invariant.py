@@ -22,9 +22,10 @@ import numpy as np
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast, lift
 from finch_core.ir.program import Declare, Freeze, Stmt, Swap, Thaw, Update, While, leaves
+from finch_core.looplets.later_turns import later_turns
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.loop_strides import stride_of
-from finch_core.looplets.region import Region
+from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.slots import AccessSlot, mentions, slots_in
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.private_variables import private_variables
@@ -40,7 +41,7 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
     """Emit a region whose only looplets are the accepting runs in the slots ``accepting``."""
     steps = stride_of(ctx, region)
     if mentions(region.body, region.index, beside_slots=True) or (steps and region.looplets):
-        each_index(ctx, region)
+        _in_order(ctx, region)
     elif steps is not None and region.is_point(ctx):
         ctx.fork(steps.visits(region.start), lambda: _once(ctx, region, region.body))
     elif region.is_point(ctx):
@@ -51,10 +52,35 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
         if body is None and is_unordered(region.body, accepting):
             body = repeated(region.body, count, accepting, strict=ctx.strict)
         if body is None:
-            each_index(ctx, region)
+            _in_order(ctx, region)
         else:
             some = region.start < region.stop if steps is None else lift(0) < count
             ctx.fork(some, lambda: _once(ctx, region, ctx.simplify(body)))
+
+
+def _in_order(ctx: Context, region: Region) -> None:
+    """Emit a region turn by turn, or the first one and the repetition of what is left of others."""
+    again = None
+    if not region.looplets and stride_of(ctx, region) is None and not region.is_point(ctx):
+        again = later_turns(region.body, ctx.simplify_expr)
+    if again is not None:
+        again = ctx.simplify(again)
+        others = region.stop - region.start - 1
+        if mentions(again, region.index) or not is_unordered(again):
+            again = None
+        elif not is_empty(again):
+            again = repeated(again, others, frozenset(), strict=ctx.strict)
+    if again is None:
+        each_index(ctx, region)
+        return
+    rest = again
+
+    def turns() -> None:
+        region.between(region.start, region.start + 1).lower(ctx)
+        if not is_empty(rest):
+            ctx.fork(lift(0) < others, lambda: ctx.lower(ctx.simplify(rest)))
+
+    ctx.fork(region.start < region.stop, turns)
 
 
 def repetition(ctx: Context, region: Region, count: Expr) -> Stmt | None:

@@ -42,7 +42,7 @@ _OPEN = (
 )  # fmt: skip
 """Statements whose substatements are their bodies."""
 
-Known = dict[Any, Literal]
+Known = dict[Any, Expr]
 """The constants that variables hold, by the variable's tensor."""
 
 
@@ -51,7 +51,7 @@ def constant_variables(stmt: Sequential, simplify: Callable[[Expr], Expr]) -> St
     there are none. ``simplify`` simplifies an expression."""
     if not any(map(_begins, stmt.statements)):
         return None
-    new, _ = _Propagation(simplify).statement(stmt, {})
+    new, _ = Propagation(simplify).statement(stmt, {})
     return None if new is stmt else new
 
 
@@ -70,7 +70,7 @@ def _variable(access: Access) -> Any:
     return tensor if tensor is not None and tensor.format.is_variable else None
 
 
-class _Propagation:
+class Propagation:
     """Gives statements with constants in the place of variables, and what is known after them:
     None after a statement that ends the way."""
 
@@ -96,7 +96,7 @@ class _Propagation:
         if isinstance(stmt, Leave):
             return stmt, None
         if isinstance(stmt, Declare) and stmt.tensor.format.is_variable:
-            return stmt, _with(known, stmt.tensor, self.value(stmt.init, known))
+            return stmt, self.holding(known, stmt.tensor, self.value(stmt.init, known))
         return stmt, _without(known, stmt)
 
     def block(self, stmt: Sequential, known: Known) -> tuple[Stmt, Known | None]:
@@ -119,7 +119,7 @@ class _Propagation:
             if held is None:
                 return new, known
             value = self.simplify(Call(stmt.op, (held, value)))
-        return new, _with(known, tensor, value)
+        return new, self.holding(known, tensor, value)
 
     def sieve(self, stmt: Sieve, known: Known) -> tuple[Stmt, Known | None]:
         cond = self.value(stmt.cond, known)
@@ -140,6 +140,18 @@ class _Propagation:
             exprs = (self.value(stmt.cond, inside),)
         body, _ = self.statement(stmt.body, inside)
         return _rebuilt(stmt, exprs, (body,)), inside
+
+    def holds(self, value: Expr) -> bool:
+        """Whether what is known may be ``value``."""
+        return isinstance(value, Literal)
+
+    def holding(self, known: Known, tensor: Any, value: Expr) -> Known:
+        """What is known once a variable holds a value."""
+        number = cast(value, concrete(tensor.format.dtype))
+        found = {key: held for key, held in known.items() if key is not tensor}
+        if self.holds(number):
+            found[tensor] = number
+        return found
 
     def value(self, expr: Expr, known: Known) -> Expr:
         """``expr`` with constants in the place of variables, outside of indices."""
@@ -163,15 +175,6 @@ def _rebuilt(stmt: Stmt, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> S
     if all(a is b for a, b in zip((*exprs, *bodies), old, strict=True)):
         return stmt
     return stmt.rebuild(exprs or stmt.exprs, bodies)
-
-
-def _with(known: Known, tensor: Any, value: Expr) -> Known:
-    """What is known once a variable holds a value."""
-    number = cast(value, concrete(tensor.format.dtype))
-    found = {key: held for key, held in known.items() if key is not tensor}
-    if isinstance(number, Literal):
-        found[tensor] = number
-    return found
 
 
 def _without(known: Known, stmt: Stmt) -> Known:
@@ -199,4 +202,4 @@ def _met(one: Known | None, other: Known | None) -> Known | None:
     return {key: held for key, held in one.items() if other.get(key) == held}
 
 
-__all__ = ["constant_variables"]
+__all__ = ["Known", "Propagation", "constant_variables"]
