@@ -90,16 +90,19 @@ _UNSIGNED = {
 }
 
 
-def _to(wide: str, low: str, high: str, missed: str) -> str:
-    """A conversion to an integer that is defined, as on x86, for numbers that do not fit."""
-    return f"    return ($target)(a > {low} && a < {high} ? ({wide}){_WHOLE} : {missed});"
+def _to(wide: str, bound: str, missed: str) -> str:
+    """A conversion to a signed integer of C that is defined, as on x86, for numbers that do not
+    fit: they give its least number. One comparison, in the dtype of the number, and no more: gcc
+    takes loops with two, or with one of doubles where floats are converted, for code that branches,
+    or computes it in vectors of doubles."""
+    return f"    return ($target)(__builtin_fabs$m(a) < {bound}$m ? ({wide}){_WHOLE} : {missed});"
 
 
-_WHOLE = "(__builtin_trunc(a) + 0.0)"
+_WHOLE = "(__builtin_trunc$m(a) + ($T)0)"
 """gcc takes a number that is cast to an integer and back for the truncated one, which may be -0."""
 
-_TO_I32 = _to("int32_t", "-2147483649.0", "2147483648.0", "INT32_MIN")
-_TO_I64 = "    return ($target)(a >= -0x1p63 && a < 0x1p63 ? (int64_t)" + _WHOLE + " : INT64_MIN);"
+_TO_I32 = _to("int32_t", "0x1p31", "INT32_MIN")
+_TO_I64 = _to("int64_t", "0x1p63", "INT64_MIN")
 _TO_U64 = """\
     const uint64_t top = 1ull << 63;
     return a >= 0x1p63 ? (uint64_t)i64_$S(a - ($T)0x1p63) ^ top : (uint64_t)i64_$S(a);"""
