@@ -272,7 +272,19 @@ class Prover:
             return True
         if below is not left and left in self._upper and self._reaches(left, above, slack, depth):
             return True
-        return self._reaches(below, above, slack, depth)
+        if self._reaches(below, above, slack, depth):
+            return True
+        if right == _ZERO and _is_difference(below):
+            first, second = below.children
+        elif left == _ZERO and _is_difference(above):
+            second, first = above.children
+        else:
+            return False
+        # ``first - second <= slack`` is ``first <= second + slack``, unless it wraps around
+        (atom, low), (other, high) = split(first), split(second)
+        if not self._within(atom, other, slack + high - low, depth - 1):
+            return False
+        return all(self._le(_ZERO, number, depth - 1) for number in (first, second))
 
     def _reaches(self, start: Expr, goal: Expr, slack: int, depth: int) -> bool:
         """Whether ``start <= goal + slack`` follows from a chain of facts."""
@@ -414,6 +426,11 @@ def _without(size: Var, atom: Expr, facts: tuple[tuple[Expr, int], ...]) -> Any:
         return ()
     least = (size, 0) if atom == _ZERO else None
     return tuple(fact for fact in facts if fact == least or not _reads(fact[0], size))
+
+
+def _is_difference(expr: Expr) -> bool:
+    """Whether ``expr`` is the difference of two numbers of 64 bits."""
+    return _is(expr, prim.sub) and expr.dtype == INTP
 
 
 def _is(expr: Expr, op: object) -> bool:
