@@ -58,7 +58,7 @@ def _scattered(part: Stmt, unit: Unit) -> Stmt:
 
 
 @frozen
-class _Found:
+class Found:
     """An update, the conditions under which it stands, and the values of names there."""
 
     update: Update
@@ -81,7 +81,7 @@ class _InPlace:
         if isinstance(stmt, Define):
             inner = {**env, stmt.name: stmt.value}
             return stmt.rebuild(stmt.exprs, (self.block(stmt.body, inner),))
-        found = list(_updates(stmt, (), env))
+        found = list(updates_in(stmt, (), env))
         updated = {one.update.target.tensor.root for one in found}
         kept = {root for root in updated if root is not None and self.may(root)}
         for one in found:
@@ -98,7 +98,7 @@ class _InPlace:
         )
         return not everywhere and leaf.holds_fill and root not in self.own and not root.local
 
-    def stays(self, found: _Found, updated: set[BoundTensor | None]) -> bool:
+    def stays(self, found: Found, updated: set[BoundTensor | None]) -> bool:
         """Whether an update does nothing where its element is not stored."""
         target = found.update.target
         if any(_root(node) in updated for index in target.indices for node in index.walk()):
@@ -112,7 +112,7 @@ class _InPlace:
             value = self.unit.simplifier.expr_rule(Call(found.update.op, (fill, value)))
         return equals(value, fill)
 
-    def at_fill(self, expr: Expr, found: _Found) -> Expr:
+    def at_fill(self, expr: Expr, found: Found) -> Expr:
         """``expr`` where the element that is updated is not stored, simplified."""
         target, simplify = found.update.target, self.unit.simplifier.expr_rule
         fill = Literal(target.tensor.fill_value, concrete(target.dtype), structural=True)
@@ -140,19 +140,19 @@ def _root(node: Expr) -> BoundTensor | None:
     return root
 
 
-def _updates(stmt: Stmt, conds: tuple[Expr, ...], env: Env) -> Iterator[_Found]:
+def updates_in(stmt: Stmt, conds: tuple[Expr, ...], env: Env) -> Iterator[Found]:
     """The updates in a statement."""
     if isinstance(stmt, Update):
-        yield _Found(stmt, conds, env)
+        yield Found(stmt, conds, env)
     elif isinstance(stmt, Sieve):
         cond = as_condition(stmt.cond)
-        yield from _updates(stmt.body, (*conds, cond), env)
-        yield from _updates(stmt.orelse, (*conds, cond.not_()), env)
+        yield from updates_in(stmt.body, (*conds, cond), env)
+        yield from updates_in(stmt.orelse, (*conds, cond.not_()), env)
     else:
         if isinstance(stmt, Define):
             env = {**env, stmt.name: stmt.value}
         for body in stmt.bodies:
-            yield from _updates(body, conds, env)
+            yield from updates_in(body, conds, env)
 
 
 def _marked(stmt: Stmt, kept: Iterable[BoundTensor | None]) -> Stmt:
@@ -167,4 +167,4 @@ def _marked(stmt: Stmt, kept: Iterable[BoundTensor | None]) -> Stmt:
     return rewrite_statements(stmt, rule)
 
 
-__all__ = ["in_place"]
+__all__ = ["Found", "in_place", "updates_in"]

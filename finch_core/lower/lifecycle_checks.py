@@ -8,7 +8,7 @@ from finch_core.errors import FormatError, LifecycleError, Span, quote
 from finch_core.interface.abilities import RANDOM_ACCESS, Order
 from finch_core.interface.plugins import hub
 from finch_core.interface.tensorlike import BoundTensor
-from finch_core.interface.views import InPlace
+from finch_core.interface.views import InPlace, StoredView
 from finch_core.ir.expressions import Access, Index
 from finch_core.ir.program import (
     Declare,
@@ -20,7 +20,9 @@ from finch_core.ir.program import (
     Thaw,
     Update,
 )
+from finch_core.lower.in_place import Found, updates_in
 from finch_core.lower.pass_state import Unit, reads_of
+from finch_core.records import evolve
 
 
 def check_swapped(tensor: BoundTensor, stmt: Stmt) -> None:
@@ -65,10 +67,18 @@ def _may_be_in_place(tensor: BoundTensor, unit: Unit) -> bool:
 
 def _stored_alone(tensor: BoundTensor, stmt: Stmt) -> str:
     """A hint: how to update only what a tensor stores."""
-    updates = [part for part in stmt.walk() if isinstance(part, Update)]
-    target = next(part.target for part in updates if part.target.tensor.root is tensor)
+    found = [one for one in updates_in(stmt, (), {}) if one.update.target.tensor.root is tensor]
+    # what stands under no ``stored`` of the very element is most likely at fault
+    alone = [one for one in found if not _is_under_stored(one)]
+    target = (alone or found)[0].update.target
     written = target.span.code() if target.span is not None else ""
     return f"update only what it stores, under 'if stored({written or tensor}):'"
+
+
+def _is_under_stored(found: Found) -> bool:
+    target = found.update.target
+    structure = evolve(target, tensor=StoredView(target.tensor))
+    return any(node == structure for cond in found.conds for node in cond.walk())
 
 
 def _reads_of(tensor: BoundTensor, stmt: Stmt) -> Iterator[Access]:
