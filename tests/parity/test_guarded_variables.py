@@ -193,3 +193,21 @@ def test_another_condition_does_not(program, backend):
     for fmt in FORMATS:
         with pytest.raises(OutOfBounds):
             kernel(program, backend=backend)(np.zeros(3), Tensor(fmt, x), np.zeros(3, int), 3)
+
+
+def counted_at_once(y, x, p, n):
+    j = 0
+    for i in range(n):
+        j += 200
+    if j < 3:
+        y[0] = x[j]
+
+
+def test_what_only_counts_may_wrap():
+    """Loops that count are made at once, by lowering or by C compilers: it takes no years to count
+    beyond what 64 bits hold (decision 291)."""
+    n = (1 << 63) // 200 + 1
+    for fmt in FORMATS:
+        run = kernel(counted_at_once, backend="c")
+        with pytest.raises(OutOfBounds):
+            run(np.zeros(3), Tensor(fmt, np.ones(3)), np.zeros(3, int), n)
