@@ -225,7 +225,10 @@ class CBackend:
 
     def _suitable(self, optional: Sequence[str], source: str, windows: bool) -> tuple[str, ...]:
         sparing = _SPARING if len(source) > LARGE else _DRAFTS if self.drafts else ()
-        suitable = toolchain.suitable(self._fitting(optional), windows)
+        from finch_backend_c import spelling  # not needed where kernels are on disk
+
+        vectors = bool(spelling.vectors(source))
+        suitable = toolchain.suitable(self._fitting(optional), windows, vectors)
         return (*toolchain.BASE_FLAGS, *suitable, *sparing, *self._extra())
 
 

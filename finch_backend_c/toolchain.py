@@ -30,10 +30,11 @@ BASE_FLAGS = (
 """Flags that correctness depends on: integers wrap, and ``a * b + c`` rounds twice."""
 NO_GATHERS = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather"
 """Disables gather instructions on x86, which are slower than scalar loads."""
-INTEGERS_APART = f"{NO_GATHERS},^inter_unit_moves_from_vec"
-"""The same (the last such flag counts), and integers that come from memory are not kept in vector
-registers, where ``moves_look_cheap``: an index that is moved from one to be used as an address
-takes twice as long."""
+INTEGERS_APART = f"{NO_GATHERS},^inter_unit_moves_to_vec"
+"""The same (the last such flag counts), and no integers are kept in vector registers, where
+``moves_look_cheap``: an index that is moved from one to be used as an address takes twice as long.
+Not for kernels with vectors of their own (``registers``), whose pointers are sooner kept there than
+in memory."""
 HALF_REGISTERS = "-mprefer-vector-width=256"
 """On processors with AVX-512: vectors that fill half of a register, for kernels that read windows
 (``analysis.reads_windows``). A longer vector would almost always lie in two lines of the cache."""
@@ -63,7 +64,7 @@ OPTIONAL_FLAGS = (
 """Flags for speed; those that the compiler rejects are left out."""
 OTHERWISE = {
     NO_GATHERS: ("-mno-gather",),
-    INTEGERS_APART: ("-mtune-ctrl=^inter_unit_moves_from_vec",),
+    INTEGERS_APART: ("-mtune-ctrl=^inter_unit_moves_to_vec",),
 }
 """Other names of a flag: in clang, and in gcc since version 14."""
 _TIMEOUT = 600
@@ -123,14 +124,15 @@ def register_bytes() -> int:
     return 32 if "avx" in known or "flags" not in known else 16
 
 
-def suitable(optional: Iterable[str], windows: bool) -> tuple[str, ...]:
-    """The optional flags for a kernel that reads ``windows`` or does not."""
+def suitable(optional: Iterable[str], windows: bool, vectors: bool = False) -> tuple[str, ...]:
+    """The optional flags for a kernel that reads ``windows``, and has ``vectors`` of its own, or
+    does not."""
     unfit = {HALF_REGISTERS, FULL_REGISTERS}
     if windows:
         unfit.remove(HALF_REGISTERS)
     elif have_full_registers():
         unfit.remove(FULL_REGISTERS)
-    if not moves_look_cheap():
+    if vectors or not moves_look_cheap():
         unfit.update((INTEGERS_APART, *OTHERWISE[INTEGERS_APART]))
     return tuple(flag for flag in optional if flag not in unfit)
 

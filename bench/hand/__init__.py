@@ -23,7 +23,7 @@ TACO_FLAGS = ("-O3", "-ffast-math", "-std=gnu99")
 
 def _apart() -> tuple[str, ...]:
     """What keeps integers in general registers, where kernels have it and the compiler takes it."""
-    flags = ("-mtune-ctrl=^inter_unit_moves_from_vec",)
+    flags = ("-mtune-ctrl=^inter_unit_moves_to_vec",)
     trial = (*toolchain.BASE_FLAGS, *flags)
     taken = toolchain.moves_look_cheap() and toolchain.run(toolchain.find(), trial, "int trial;")
     return flags if taken and taken.library is not None else ()

@@ -155,11 +155,14 @@ def test_integers_stay_in_general_registers_where_moves_look_cheap(monkeypatch, 
     monkeypatch.setattr(toolchain, "_processor", lambda: f"model name : {processor}")
     toolchain.moves_look_cheap.cache_clear()
     try:
-        chosen = toolchain.suitable(toolchain.OPTIONAL_FLAGS, windows=False)
+        flags = [
+            toolchain.suitable(toolchain.OPTIONAL_FLAGS, windows=False, vectors=vectors)
+            for vectors in (False, True)
+        ]
     finally:
         toolchain.moves_look_cheap.cache_clear()
-    assert (toolchain.INTEGERS_APART in chosen) == apart
-    assert toolchain.NO_GATHERS in chosen
+    assert [toolchain.INTEGERS_APART in chosen for chosen in flags] == [apart, False]
+    assert all(toolchain.NO_GATHERS in chosen for chosen in flags)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="gathers are of x86")
