@@ -13,7 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.interface.plugins import hub
-from finch_core.interface.signatures import ScalarSignature, scalar_signature
+from finch_core.interface.signatures import ScalarSignature, Signature, scalar_signature
 from finch_core.ir.dtypes import Type, concrete, is_storable, is_tuple, type_of
 from finch_core.ir.program import Declare, Program, Swap, Update
 from finch_core.ir.stored_dtypes import stored_dtype
@@ -95,7 +95,7 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
     """
     if isinstance(value, np.ndarray):
         return array_argument(value, name, written, program)
-    if hasattr(value, "signature"):
+    if isinstance(getattr(value, "signature", None), Signature):
         if written:
             require_writeable(value, name, program)
         return value

@@ -526,3 +526,21 @@ def test_a_statement_reads_the_array_of_its_result_name():
     A, a = pair((6, 6), 3)
     found = fa.einsum("x[j] += A[i, j] * x[i]", A=fa.lazy(A), x=np.arange(6.0))
     same(found, a.T @ np.arange(6.0))
+
+
+def test_a_kernel_reads_what_a_lazy_array_computes():
+    @kernel
+    def rows(y, A):
+        for i in range(len(y)):
+            for j in range(A.shape[1]):
+                y[i] += A[i, j]
+
+    A, a = pair((6, 4), 3)
+    x = fa.lazy(A) * 2.0
+    for factor in (1.0, 3.0):
+        y = np.zeros(6)
+        rows(y, x)
+        np.testing.assert_allclose(y, 2.0 * factor * a.sum(axis=1))
+        A *= 3.0
+    with pytest.raises(FormatError, match="y is written, and lazy arrays are read only"):
+        rows(fa.lazy(np.zeros(6)), A)
