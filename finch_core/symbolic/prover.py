@@ -301,14 +301,15 @@ class Prover:
         best = {start: 0}
         frontier = [start]
         for _ in range(_DEPTH):
-            following = []
+            # each once: facts that contradict each other lower all of them in every round
+            following: dict[Expr, None] = {}
             for atom in frontier:
                 for upper, gap in self._edges(atom):
                     distance = best[atom] + gap
                     if distance < best.get(upper, distance + 1):
                         best[upper] = distance
-                        following.append(upper)
-            frontier = following
+                        following[upper] = None
+            frontier = list(following)
             if not frontier:
                 break
         return best

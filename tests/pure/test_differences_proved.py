@@ -44,3 +44,19 @@ def test_a_difference_that_may_wrap_around_is_not_known(prover):
     prover.know_le(lift(0), K)
     assert prover.le(K - N, lift(0))
     assert prover.le(lift(0), N - K)
+
+
+def test_facts_that_contradict_each_other_are_gone_through_once_a_round(monkeypatch):
+    """As under a condition that never holds: a frontier with repetitions grew in each round."""
+    looked = []
+    edges = Prover._edges
+    monkeypatch.setattr(Prover, "_edges", lambda self, x: looked.append(x) or edges(self, x))
+    prover = Prover()
+    several = [Var(f"v{k}", INTP) for k in range(6)]
+    for one in several:
+        for other in several:
+            if one is not other:
+                prover.know_le(one + 1, other)
+    prover.le(Var("a", INTP), several[0])
+    prover.le(several[0], Var("b", INTP))
+    assert len(looked) <= 12 * len(several) + 2
