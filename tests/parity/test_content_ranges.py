@@ -217,11 +217,11 @@ def test_contents_in_range(program: Callable[..., Any], format: Any) -> None:
 
 
 CHECKS = {
-    indices_of_a_loop: (1, 3),
+    indices_of_a_loop: (0, 2),
     indices_below_an_index: (0, 1),
-    elements_of_another: (2, 5),
+    elements_of_another: (0, 3),
     used_before_and_after: (2, 3),
-    exchanged: (0, 3),
+    exchanged: (0, 2),
 }
 """The checks of indices with the rule and without it."""
 
