@@ -169,7 +169,7 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
     if options.command == "calls":
         from bench import calls
 
-        return calls.run(0.02 if options.quick else 0.1, 1 if options.quick else 3)
+        return calls.run(0.15, 1 if options.quick else 3)
     if options.command == "files":
         from bench import files
 
