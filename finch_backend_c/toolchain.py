@@ -109,7 +109,8 @@ def have_full_registers() -> bool:
 def moves_look_cheap() -> bool:
     """Whether compilers take moves between general and vector registers for cheap: gcc does on
     AMD's processors, where they take as long as a load."""
-    return "AMD" in _processor()
+    lines = _processor().splitlines()
+    return any(line.startswith("model name") and "AMD" in line for line in lines)
 
 
 @cache
