@@ -132,7 +132,9 @@ class Part:
                 yield "int64_t ", f"{name}_cap", f"{name}_cap"
         for item in self.changed:
             name = self._name(item)
-            yield f"{self._type(item)}*", f"{name}_of", f"&{name}"
+            type = f"{self._type(item)}*"
+            # a buffer's variable may be `restrict`, which is no part of the field's type
+            yield type, f"{name}_of", f"({type})&{name}" if isinstance(item, Buffer) else f"&{name}"
             if isinstance(item, Buffer) and item.name in self.emitter.usage.grown:
                 yield "int64_t *", f"{name}_cap_of", f"&{name}_cap"
                 yield "bool *", f"{name}_own_of", f"&{name}_own"

@@ -1,4 +1,5 @@
-"""Prints the C tree, with parentheses only where precedence requires them."""
+"""Prints the C tree, with parentheses where precedence requires them, and where compilers warn that
+a reader may expect another one (``-Wparentheses``)."""
 
 from __future__ import annotations
 
@@ -25,6 +26,18 @@ BINARY: dict[str, int] = {
     "||": 4,
 }
 """How tightly each binary operator binds (C11 6.5.5 to 6.5.14); all associate to the left."""
+
+_SUMS, _COMPARISONS = ("+", "-"), ("<", "<=", ">", ">=", "==", "!=")
+UNCLEAR: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("<<", ">>"), frozenset(_SUMS)),
+    **dict.fromkeys(_COMPARISONS, frozenset(_COMPARISONS)),
+    "&": frozenset((*_SUMS, *_COMPARISONS)),
+    "^": frozenset((*_SUMS, *_COMPARISONS, "&")),
+    "|": frozenset((*_SUMS, *_COMPARISONS, "&", "^")),
+    "||": frozenset(("&&",)),
+}
+"""For binary operators, those of operands that are in parentheses although they bind more tightly.
+"""
 
 
 # -- expressions ------------------------------------------------------------------------------
@@ -54,8 +67,13 @@ def _unary(node: c.Unary) -> tuple[str, int]:
 
 def _binary(node: c.Binary) -> tuple[str, int]:
     binds = BINARY[node.op]
-    left, right = expression(node.left, binds), expression(node.right, binds + 1)
+    left, right = _operand(node, node.left, binds), _operand(node, node.right, binds + 1)
     return f"{left} {node.op} {right}", binds
+
+
+def _operand(node: c.Binary, operand: c.Expr, least: int) -> str:
+    unclear = isinstance(operand, c.Binary) and operand.op in UNCLEAR.get(node.op, ())
+    return expression(operand, POSTFIX if unclear else least)
 
 
 def _ternary(node: c.Ternary) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Parentheses stand where C needs them, and nowhere else."""
+"""Parentheses stand where C needs them, and where its readers do."""
 
 import numpy as np
 import pytest
@@ -33,6 +33,13 @@ def binary(op, left, right):
         (binary("+", X, binary("+", Y, Z)), "x + (y + z)"),
         (binary("==", binary("&", X, Y), Z), "(x & y) == z"),
         (binary("&&", binary("||", X, Y), Z), "(x || y) && z"),
+        (binary("||", binary("&&", X, Y), Z), "(x && y) || z"),
+        (binary(">>", binary("+", X, Y), Z), "(x + y) >> z"),
+        (binary("+", X, binary("<<", Y, Z)), "x + (y << z)"),
+        (binary(">>", binary("*", X, Y), Z), "x * y >> z"),
+        (binary("|", binary("^", X, Y), binary("<<", Y, Z)), "(x ^ y) | y << z"),
+        (binary("&", binary("==", X, Y), Z), "(x == y) & z"),
+        (binary("==", binary("<", X, Y), Z), "(x < y) == z"),
         (c.Unary("-", c.Unary("-", X)), "-(-x)"),
         (c.Unary("-", c.Number("-1")), "-(-1)"),
         (c.Unary("!", binary("<", X, Y)), "!(x < y)"),
