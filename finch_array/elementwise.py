@@ -51,6 +51,7 @@ from finch_array.wide_numbers import (
 from finch_core.errors import FormatError
 from finch_core.frontend.inlining import expression_of
 from finch_core.frontend.seen import Seen
+from finch_core.interface.plugins import when_plugins_change
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
@@ -59,6 +60,7 @@ from finch_core.ir.program import Loop, Program, Stored, Update
 from finch_core.records import define, evolve
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import LINEAR
+from finch_core.runtime.over_buffers import maker_of_fields
 from finch_core.runtime.pickling import keep_texts
 from finch_core.runtime.tensor import Tensor
 
@@ -74,7 +76,7 @@ class Filled:
     end."""
 
     fill: Any
-    maker: Callable[[], Any] | None = None
+    maker: Callable[[Any, list[Any]], Any] | None = None
     seen: bool = False
 
 
@@ -112,6 +114,7 @@ class Elementwise:
         self._varying: dict[Any, bool] = {}
         self._rules: dict[Any, Rule | tuple[()]] = {}
         self._padding: set[Any] = set()
+        self._pairs: dict[Any, tuple[Any, Callable[[], Request]]] = {}
 
     @property
     def value(self) -> Value:
@@ -138,6 +141,18 @@ class Elementwise:
             self.present()
         if named or len(args) != self._parameters.count:
             args = self._parameters.bound(args, named)
+        if len(args) == 2:  # as in most calls
+            a, b = args
+            if a.__class__ is Tensor is b.__class__ and a.layout.ndim and b.layout.ndim:
+                known = self._pairs.get((a.layout.ndim, b.layout.ndim))
+                if known is None:
+                    known = self._pair(a.layout.ndim, b.layout.ndim)
+                try:
+                    return run(*known, args)
+                except TypeError as error:
+                    if not str(error).startswith("ufunc "):
+                        raise
+                    raise self._undefined(args) from None
         operands = [operand(arg) for arg in args]
         for x in operands:
             if x.__class__ is int and not is_word(x):
@@ -154,6 +169,11 @@ class Elementwise:
                 raise
             raise self._undefined(operands) from None
         return self._called(wider)
+
+    def _pair(self, *ranks: int) -> tuple[Any, Callable[[], Request]]:
+        """The key and the request of the function of two arrays of so many dimensions."""
+        found = (self._key, ranks), lambda: self._request(self.value, ranks, max(ranks))
+        return self._pairs.setdefault(ranks, found)
 
     def _undefined(self, operands: Sequence[Any]) -> FormatError:
         """The error for dtypes for which NumPy's function has no loop."""
@@ -260,7 +280,9 @@ class Elementwise:
         if maker is None and known.seen:
             maker = known.maker = leaves.maker(source.format, fill, fill.dtype)
         known.seen = True
-        other: Tensor = leaves.bare(source.format, fill, fill.dtype) if maker is None else maker()
+        if maker is not None:
+            return maker(source.record, arrays)  # type: ignore[no-any-return]
+        other: Tensor = leaves.bare(source.format, fill, fill.dtype)
         other.adopt(source.record, arrays)
         return other
 
@@ -314,9 +336,8 @@ class Elementwise:
 
     def _merged(self, operands: list[Any], arrays: Sequence[int]) -> Any:
         """The function of several arrays, by a kernel over all of them."""
-        ndim = max(operands[k].ndim for k in arrays)
-        numbers = [x for x in operands if isinstance(x, NUMBERS)]
-        ranks = tuple(0 if isinstance(x, NUMBERS) else x.ndim for x in operands)
+        ranks = tuple([x.ndim if k in arrays else 0 for k, x in enumerate(operands)])
+        ndim, numbers = max(ranks), len(arrays) < len(operands)
         if numbers and (len(arrays) == 1 or self._fill_varies(operands)):
             found = self._refilled(operands, ranks, ndim)
             return self._with_constants(operands, ranks, ndim) if found is None else found
@@ -510,12 +531,20 @@ def _has_gaps(tensor: Tensor) -> bool:
 
 def scalar_tensor(value: Any, fill: Any = None) -> Tensor:
     """A tensor without dimensions that holds one value."""
-    value = np.asarray(value)[()]
-    fill = np.zeros((), value.dtype)[()] if fill is None else fill
-    leaf = leaves.with_leaf(_LEAF, np.asarray(fill, value.dtype)[()], value.dtype)
-    tensor = Tensor.bare(leaf)
-    tensor.set_fields((), [{"val": np.array([value])}])
-    return tensor
+    values = np.array(value, ndmin=1)
+    dtype = values.dtype
+    key = dtype, None if fill is None else np.asarray(fill, dtype).tobytes()
+    make = _scalars.get(key)
+    if make is None:
+        own = np.zeros((), dtype)[()] if fill is None else np.asarray(fill, dtype)[()]
+        if len(_scalars) >= MOST:
+            _scalars.clear()
+        make = _scalars[key] = maker_of_fields(leaves.with_leaf(_LEAF, own, dtype), Tensor)
+    return make((), [{"val": values}])
+
+
+_scalars: dict[Any, Callable[..., Tensor]] = {}
+when_plugins_change(_scalars.clear)
 
 
 _LEAF = leaf_for(0.0, None)

@@ -17,6 +17,8 @@ from finch_core.ir.expressions import alike
 from finch_core.ir.operators import cast_value
 from finch_core.records import evolve, replacing
 from finch_core.runtime.convert import copy_stored
+from finch_core.runtime.lists import positions_of_lists
+from finch_core.runtime.over_buffers import maker_over
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Element
 
@@ -52,20 +54,23 @@ def _with_leaf(format: Any, leaf: Format) -> Format:
     return found
 
 
-_makers: dict[Any, Callable[[], Any]] = {}
+_makers: dict[Any, Callable[[Any, list[Any]], Any]] = {}
 _once: set[Any] = set()
 """The formats and fills of which one tensor was made."""
 
 
-def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
-    """A function that makes tensors of ``format`` with a leaf of this fill and dtype."""
+def maker(
+    format: Format, fill: Any, dtype: np.dtype[Any]
+) -> Callable[[Any, list[Any]], Any]:  # fmt: skip
+    """A function that makes tensors of ``format`` with a leaf of this fill and dtype, with the
+    dimensions and scalars of a record of that format, over arrays of its dtypes."""
     key = (id(format), fill.tobytes(), dtype)
     found = _makers.get(key)
     if found is None:
         if len(_makers) >= MOST_FILLS:
             _makers.clear()
         like, above = _like(format, fill, dtype)
-        found = _makers[key] = Tensor.maker(_levels(above, fill)[0], like)
+        found = _makers[key] = maker_over(_levels(above, fill)[0], Tensor, like)
     return found
 
 
@@ -142,7 +147,10 @@ def stored_values(tensor: Tensor) -> Any:
     """The values of all elements that are stored, the tensor's own memory; None where elements
     are computed, or not stored as values."""
     number = tensor.layout.values
-    return None if number is None else tensor.arrays_in_use()[number]
+    if number is None:
+        return None
+    count = positions_of_lists(tensor)
+    return tensor.arrays_in_use()[number] if count is None else tensor.arrays[number][:count]
 
 
 def dense_fill(dtype: np.dtype[Any]) -> Any:
@@ -164,11 +172,12 @@ def relabelled(tensor: Tensor, fill: Any) -> Tensor:
         return copy
     key = (id(format), fill.tobytes(), dtype)
     again = key in _makers or key in _once
-    made: Tensor = maker(format, fill, dtype)() if again else bare(format, fill, dtype)
-    if not again:
-        if len(_once) >= MOST_FILLS:
-            _once.clear()
-        _once.add(key)
+    if again:
+        return maker(format, fill, dtype)(tensor.record, list(tensor.arrays))  # type: ignore[no-any-return]
+    if len(_once) >= MOST_FILLS:
+        _once.clear()
+    _once.add(key)
+    made: Tensor = bare(format, fill, dtype)
     made.adopt(tensor.record, tensor.arrays)
     return made
 

@@ -15,6 +15,7 @@ from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.storage import integer_parameters, narrowest
 from finch_core.records import evolve
 from finch_core.runtime.compressed import compressed_fields, fields_below_rows
+from finch_core.runtime.over_buffers import maker_of_fields
 from finch_core.runtime.tensor import Tensor
 
 MOST = 4096
@@ -58,8 +59,7 @@ def listed(
         level["ptr"] = level["ptr"].astype(pointer, copy=False)
         level["idx"] = np.ascontiguousarray(level["idx"], index)
     fields[-1]["val"] = np.ascontiguousarray(fields[-1]["val"])
-    result: Tensor = make()
-    result.set_fields(tuple(shape), [{}] * dense + fields)
+    result: Tensor = make(shape, [{}] * dense + fields)
     return result
 
 
@@ -75,7 +75,7 @@ def _way(format: Format) -> Any:
     levels: Any = format.levels()[dense:-1]
     narrow = [(level.pointer, level.index) for level in levels]
     least = min([np.iinfo(dtype).max for pair in narrow for dtype in pair])
-    return Tensor.maker(format), dense, narrow, int(least)
+    return maker_of_fields(format, Tensor), dense, narrow, int(least)
 
 
 def widened(format: Any) -> Any:

@@ -65,6 +65,9 @@ def settled(array: Any) -> Any:
     return array.settle() if is_lazy(array) else array
 
 
+_PLAIN = "biuf"
+
+
 def array_of(value: Any) -> Any:
     """``value`` as a tensor or wrapper: NumPy's arrays over their memory, also transposed ones,
     SciPy's, nested lists, and objects with ``__dlpack__`` or ``__array__``.
@@ -72,10 +75,14 @@ def array_of(value: Any) -> Any:
     Raises ``TypeError`` for what is no array, and ``FormatError`` for a wrapper that
     has no array.
     """
+    if value.__class__ is Tensor:
+        return value
+    if value.__class__ is np.ndarray and value.flags.c_contiguous and value.dtype.kind in _PLAIN:
+        return from_array(value, Tensor)  # as most results of NumPy are
     if hasattr(value, "signature"):
         if is_lazy(value):
             return value.settle()
-        return value if value.__class__ is Tensor else _indexed_from_zero(value)
+        return _indexed_from_zero(value)
     if isinstance(value, np.ndarray):
         return _over_numpy(value)
     if isinstance(value, (*NUMBERS, list, tuple)):

@@ -148,8 +148,7 @@ def mapped(array: Any, function: Callable[[Any], Any]) -> Any:
         return sorted_tensor(shape, coords, function(values), fill, of=(array,))
     arrays = [part.copy() for part in source.arrays]
     arrays[number] = function(source.arrays[number])
-    made: Tensor = maker(source.format, fill, fill.dtype)()
-    made.adopt(source.record, arrays)
+    made: Tensor = maker(source.format, fill, fill.dtype)(source.record, arrays)
     return as_seen(made, inner.axes)
 
 

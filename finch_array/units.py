@@ -16,9 +16,11 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.storage import Field
 from finch_core.records import evolve
+from finch_core.runtime.lists import arrays_in_use
+from finch_core.runtime.over_buffers import maker_of_fields
 from finch_core.runtime.tensor import Tensor
 
-_Made = tuple[Callable[[], Any], Sequence[Sequence[tuple[str, Part | None, Field]]]]
+_Made = tuple[Callable[..., Any], Sequence[Sequence[tuple[str, Part | None, Field]]]]
 """What makes the result, and for each field of its levels the part of the array that it copies, if
 any."""
 
@@ -50,11 +52,9 @@ def with_units(array: Any, wanted: Sequence[int]) -> Any:
     if plan is None:
         return None
     make, levels = plan
-    arrays = source.arrays_in_use()
+    arrays = arrays_in_use(source)
     fields = [contents_of(source, arrays, level, copied=True) for level in levels]
-    result = make()
-    result.set_fields(shape, fields)
-    return as_seen(result, own)
+    return as_seen(make(shape, fields), own)
 
 
 def contents_of(
@@ -106,7 +106,7 @@ def _plan(source: Tensor, wanted: Sequence[bool]) -> _Made | None:
         if any(part is None and not field.scratch for _, part, field in own):
             return None
         copied.append(own)
-    return Tensor.maker(made), copied
+    return maker_of_fields(made, Tensor), copied
 
 
 def _groups(ones: Sequence[bool]) -> list[tuple[list[int], int | None]]:

@@ -60,7 +60,14 @@ class Conversion:
         """Whether ``value`` is one of its objects."""
         if self.attribute and hasattr(value, self.attribute):
             return True
-        classes = type(value).__mro__ if self.types else ()
+        return self._takes_class(type(value))
+
+    def may_take(self, kind: type) -> bool:
+        """Whether it may take objects of a class; those of others it does not."""
+        return bool(self.attribute) or self._takes_class(kind)
+
+    def _takes_class(self, kind: type) -> bool:
+        classes = kind.__mro__ if self.types else ()
         return any(f"{c.__module__}.{c.__qualname__}" in self.types for c in classes)
 
     @property

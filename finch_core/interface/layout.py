@@ -61,6 +61,8 @@ class Layout:
     """The number of the buffer that has every element other than the fill as it is; None: elements
     are computed, or not stored as values (``passes_values``)."""
     sizeless: int | None = None
+    dense: bool = False
+    """Whether all levels are dense, around values."""
     narrow: tuple[tuple[int, np.dtype[Any]], ...] = ()
     """The dimensions whose size the dtype of their level's indices bounds, with that dtype."""
 
@@ -109,8 +111,14 @@ def layout(format: Format) -> Layout:
     words_ = max(offset + (ndim > 0), 1)
     return Layout(
         levels, ndim, tuple(scalars), tuple(buffers), words_, parts, format.dtype,
-        tuple(map(_sized, levels)), _values(levels, parts[-1]), sizeless, _narrow(levels),
+        tuple(map(_sized, levels)), _values(levels, parts[-1]), sizeless, _is_dense(levels),
+        _narrow(levels),
     )  # fmt: skip
+
+
+def _is_dense(levels: tuple[Format, ...]) -> bool:
+    layouts = [getattr(level, "layout", "") for level in levels]
+    return layouts == ["dense"] * (len(levels) - 1) + ["values"]
 
 
 def _values(levels: tuple[Format, ...], leaf: Mapping[str, Part]) -> int | None:

@@ -17,6 +17,9 @@ from finch_core.interface.plugin_checks import REQUIRED
 from finch_core.interface.plugin_records import Failure, Plugin, failures_told, origin
 from finch_core.ir.stored_dtypes import StoredDtype
 
+MOST_CLASSES = 256
+"""The most classes of objects for which the conversions that may take them are remembered."""
+
 
 class PluginTables:
     """Looks up what the plugins of a hub registered; the hub publishes new tables when these
@@ -27,6 +30,7 @@ class PluginTables:
         self._failures: tuple[Failure, ...] = ()
         self._by_kind: Mapping[str, Mapping[str, Any]] = {}
         self._conversions: tuple[Conversion, ...] = ()
+        self._candidates: dict[type, tuple[Conversion, ...]] = {}
         self._layouts: dict[str, Any] = {}
 
     def _publish(self) -> None:
@@ -43,6 +47,7 @@ class PluginTables:
         self._layouts = {}
         conversions = tables["conversion"].values()
         self._conversions = tuple(sorted(conversions, key=lambda c: c.fallback))
+        self._candidates = {}
 
     @property
     def levels(self) -> Mapping[str, Any]:
@@ -89,8 +94,17 @@ class PluginTables:
         numbers of NumPy, which need none."""
         if isinstance(value, (np.ndarray, np.generic)):
             return None
-        found = (c for c in self._conversions if c.takes(value))
-        return next(found, None)
+        candidates = self._candidates
+        known = candidates.get(type(value))
+        if known is None:
+            known = tuple([c for c in self._conversions if c.may_take(type(value))])
+            if len(candidates) >= MOST_CLASSES:
+                candidates.clear()
+            candidates[type(value)] = known
+        for c in known:
+            if c.takes(value):
+                return c
+        return None
 
     @property
     def file_formats(self) -> Mapping[str, FileFormat]:

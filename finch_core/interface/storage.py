@@ -8,7 +8,7 @@ Python.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -244,6 +244,7 @@ def narrowest(fields: Iterable[Field]) -> np.dtype[Any] | None:
     return found if largest_of(found) < largest_of(INTP) else None
 
 
+@cache
 def largest_of(dtype: np.dtype[Any]) -> int:
     """The largest number of an integer dtype."""
     return int(np.iinfo(dtype).max)

@@ -38,11 +38,10 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
     start = address_of(array)
     tensor = kind.__new__(kind)
     tensor.format, tensor.signature, tensor.layout = signature.format, signature, place
-    tensor.record = own = np.zeros(place.words, np.uint64)
-    ndim = array.ndim
-    for k, n in enumerate(array.shape):
-        own[k] = n
-    own[ndim], own[ndim + 1] = start, array.size
+    words = [*array.shape, start, array.size]
+    if array.ndim:
+        words.append(0)
+    tensor.record = own = np.array(words, np.uint64)
     tensor.address = record = int(cast(ADDRESS, from_buffer(own)))
     tensor.arrays = [array.reshape(-1)]
     stop = start + array.nbytes

@@ -34,6 +34,7 @@ from finch_core.runtime.lists import (
     listed_element,
 )
 from finch_core.runtime.options import LINEAR, Options
+from finch_core.runtime.over_buffers import maker_of_fields
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
 from finch_core.runtime.tensor_records import MOST_FORMATS
@@ -339,7 +340,7 @@ def _copied_as(build: Callable[[int, Any, Any], Format], tensor: Any) -> Tensor:
     return out
 
 
-_makers: dict[Any, Callable[[], Any]] = {}
+_makers: dict[Any, Callable[..., Any]] = {}
 when_plugins_change(_makers.clear)
 
 
@@ -407,20 +408,26 @@ def compressed_tensor(
     dtype ``index``. A level that has none is dense."""
     dtype = fields[-1]["val"].dtype
     dense = tuple([not field for field in fields[:-1]])
-    key = (dense, dtype, np.asarray(fill).tobytes(), fill.__class__, index)
+    index = np.dtype(index)
+    told = fill.tobytes() if isinstance(fill, np.generic) else np.asarray(fill).tobytes()
+    key = (dense, dtype, told, fill.__class__, index)
     make = _makers.get(key)
     if make is None:
         if len(_makers) >= MOST_FORMATS:
             _makers.clear()
-        make = _makers[key] = Tensor.maker(format_of(dense, fill, dtype, index))
-    if index is not np.int64:
+        make = _makers[key] = maker_of_fields(format_of(dense, fill, dtype, index), Tensor)
+    if index.itemsize != 8:
         *levels, leaf = fields
-        levels = [{key: part.astype(index) for key, part in level.items()} for level in levels]
+        levels = [
+            {"ptr": level["ptr"].astype(index), "idx": level["idx"].astype(index)} if level else {}
+            for level in levels
+        ]
         fields = [*levels, leaf]
-    tensor: Tensor = make()
-    tensor.set_fields(checked_shape(shape, len(dense)), fields)
-    if not all(array.flags.writeable for array in tensor.arrays):
-        tensor.note_readonly()
+    tensor: Tensor = make(checked_shape(shape, len(dense)), fields)
+    for array in tensor.arrays:
+        if not array.flags.writeable:
+            tensor.note_readonly()
+            break
     return tensor
 
 

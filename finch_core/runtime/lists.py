@@ -43,13 +43,13 @@ def coordinates_of_lists(
         coords = list(np.unravel_index(coords[0], shape[:dense]))
     for pointer, index in parts:
         if pointer is not None:
-            ends = arrays[pointer][: stored + 1].astype(np.intp, copy=False)
-            counts = ends[1:] - ends[:-1]
-            coords = [c.repeat(counts) for c in coords]
+            ends = arrays[pointer][: stored + 1]
             stored = int(ends[-1]) if ends.size else 0
-        coords.append(arrays[index][:stored])
-        if not shared or index != parts[-1][1]:
-            coords[-1] = coords[-1].astype(np.intp)
+            if coords:
+                counts = (ends[1:] - ends[:-1]).astype(_INTP, copy=False)
+                coords = [c.repeat(counts) for c in coords]
+        indices = arrays[index][:stored]
+        coords.append(indices if shared and index == parts[-1][1] else indices.astype(_INTP))
     values = arrays[number][:stored]
     return shape, coords, values if shared else values.copy()
 
@@ -87,10 +87,18 @@ def chosen_of_lists(tensor: Any, chosen: Callable[[Any], Any]) -> tuple[list[Any
 
 def stored_positions(tensor: TensorStorage) -> int:
     """How many values a tensor stores at its leaf, those that only pad a level, too."""
+    found = positions_of_lists(tensor)
+    if found is None:
+        *_, (_, found, _, _) = tensor.levels()
+    return found
+
+
+def positions_of_lists(tensor: TensorStorage) -> int | None:
+    """How many values a tensor of dense levels around sorted lists or coordinates stores; None for
+    other formats."""
     lists = _lists_of(tensor)
     if lists is None:
-        *_, (_, positions, _, _) = tensor.levels()
-        return positions
+        return None
     dense, parts, _ = lists
     count, arrays = math.prod(tensor.shape[:dense]), tensor.arrays
     for pointer, _ in parts:
@@ -98,6 +106,25 @@ def stored_positions(tensor: TensorStorage) -> int:
             ends = arrays[pointer]
             count = int(ends[count]) if ends.size else 0
     return count
+
+
+def arrays_in_use(tensor: TensorStorage) -> list[np.ndarray[Any, Any]]:
+    """``tensor.arrays_in_use()``, of dense levels around lists without a walk of the levels."""
+    lists = _lists_of(tensor)
+    if lists is None:
+        return tensor.arrays_in_use()
+    dense, parts, number = lists
+    if len(tensor.arrays) != 1 + sum([1 if pointer is None else 2 for pointer, _ in parts]):
+        return tensor.arrays_in_use()  # there are others
+    count, found = math.prod(tensor.shape[:dense]), list(tensor.arrays)
+    for pointer, index in parts:
+        if pointer is not None:
+            ends = found[pointer]
+            found[pointer] = ends[: count + 1]
+            count = int(ends[count]) if ends.size else 0
+        found[index] = found[index][:count]
+    found[number] = found[number][:count]
+    return found
 
 
 def listed_element(tensor: Any, index: Sequence[int]) -> Any:
@@ -167,11 +194,12 @@ def array_of_lists(tensor: Any) -> np.ndarray[Any, Any] | None:
     where a kernel is worth its compilation."""
     if not _are_few(tensor, tensor.signature, tensor.shape):
         return None
-    found = coordinates_of_lists(tensor)
+    found = coordinates_of_lists(tensor, shared=True)
     if found is None:
         return _array_of_rows(tensor)
     shape, coords, values = found
-    array = np.full(shape, tensor.fill_value, values.dtype)
+    array = np.empty(shape, values.dtype)
+    array.fill(tensor.fill_value)
     array[tuple(coords)] = values
     return array
 
@@ -267,10 +295,7 @@ _done: dict[Any, int] = {}
 
 def is_dense(tensor: Any) -> bool:
     """Whether this is a tensor all of whose levels are dense, around values."""
-    if not isinstance(tensor, TensorStorage):
-        return False
-    layouts = [getattr(level, "layout", "") for level in tensor.format.levels()]
-    return layouts == ["dense"] * tensor.ndim + ["values"]
+    return isinstance(tensor, TensorStorage) and tensor.layout.dense
 
 
 def memory_of(array: Any) -> np.ndarray[Any, Any] | None:
@@ -289,6 +314,7 @@ def memory_of(array: Any) -> np.ndarray[Any, Any] | None:
     return found if inner is array or np.may_share_memory(found, inner.arrays[0]) else None
 
 
+_INTP = np.dtype(np.intp)
 Lists = tuple[int, Sequence[tuple[int | None, int]], int]
 """How many levels are dense, the numbers of the buffers of each list inside of them (where its
 fibers end, None if an entry has an index in the level above, too; and indices), and that of the
@@ -325,6 +351,7 @@ def _new_lists(tensor: TensorStorage) -> Lists | None:
 
 
 __all__ = [
-    "array_of_lists", "chosen_of_lists", "coordinates_of_lists", "fields_from_array", "is_dense",
-    "listed_element", "memory_of", "stored_positions", "with_part_of_row",
+    "array_of_lists", "arrays_in_use", "chosen_of_lists", "coordinates_of_lists",
+    "fields_from_array", "is_dense", "listed_element", "memory_of", "positions_of_lists",
+    "stored_positions", "with_part_of_row",
 ]  # fmt: skip

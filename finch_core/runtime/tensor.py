@@ -18,12 +18,14 @@ from finch_core.errors import (
 )
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.array_methods import ArrayMethods
+from finch_core.interface.array_namespace import METHODS
 from finch_core.interface.display import drawn
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import as_number
 from finch_core.locks import imported
 from finch_core.runtime.lending import lend
+from finch_core.runtime.over_buffers import copy_of
 from finch_core.runtime.storage import TensorStorage
 from finch_core.runtime.tensor_records import UNSET_BY_ID, unset
 
@@ -181,8 +183,10 @@ class Tensor(ArrayMethods, TensorStorage):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.to_numpy()
-        fresh = not any(np.may_share_memory(array, mine) for mine in self.arrays)
         cast = dtype is not None and array.dtype != dtype
+        if copy is None and not cast:
+            return array
+        fresh = not any(np.may_share_memory(array, mine) for mine in self.arrays)
         if copy is False and (fresh or cast):
             raise ValueError("a dense array of this tensor cannot be made without a copy")
         if cast:
@@ -236,9 +240,7 @@ class Tensor(ArrayMethods, TensorStorage):
 
     def copy(self) -> Tensor:
         """A copy: a tensor of the same format and values with memory of its own."""
-        other = Tensor.bare(self.format)
-        other.adopt_copy(self)
-        return other
+        return copy_of(self)
 
     def like(self, value: Any = None, dtype: Any = None) -> Tensor:
         """A tensor that stores the same elements as this one, all of them ``value`` (None: the fill
@@ -261,7 +263,11 @@ class Tensor(ArrayMethods, TensorStorage):
 
         Raises ``OutOfBounds``, ``DimensionMismatch`` for a wrong number of indices and
         ``FormatError`` for what is not an integer where there is no array namespace."""
-        if _is_element(index, self.ndim) or not hub().array_namespaces:
+        if index.__class__ is not slice and _is_element(index, self.layout.ndim):
+            return _conversions().element(self, checked_index(index, self.shape))
+        if (method := METHODS.get("getitem")) is not None:  # without one more call
+            return method(self, index)
+        if not hub().array_namespaces:
             return _conversions().element(self, checked_index(index, self.shape))
         return super().__getitem__(index)
 

@@ -43,12 +43,15 @@ class Unset:
     """The initial record and buffers that all tensors of a format share."""
 
     __slots__ = (
-        "arrays", "blank", "layout", "nbytes", "record", "scratch", "signature", "sized",
+        "arrays", "blank", "layout", "nbytes", "places", "record", "scratch", "signature", "sized",
         "sizeless",
     )  # fmt: skip
     sizeless: tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]] | None
     sized: list[Part]
     """The buffers of ``sizeless`` that have elements, and so are not shared."""
+    places: list[tuple[int, int, bool]]
+    """The buffers: their numbers, where the record has their addresses, and whether ``from_buffer``
+    takes arrays of their dtypes."""
 
     def __init__(self, format: Format) -> None:
         self.signature, self.layout = tensor_signature(format), layout(format)
@@ -58,6 +61,10 @@ class Unset:
         self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
         self.record = np.zeros(self.layout.words, np.uint64)
         self.nbytes = self.record.nbytes
+        self.places = [
+            (part.number, part.offset, part.field.dtype.kind in "biufc")
+            for part in self.layout.buffers
+        ]
         self.blank = Blank()
         for part in self.layout.buffers:
             self.record[part.offset] = address_of(self.arrays[part.number])
@@ -72,6 +79,7 @@ class Unset:
         other.layout = with_levels(self.layout, format.levels())
         other.scratch, other.sizeless, other.sized = self.scratch, None, []
         other.arrays, other.record, other.nbytes = self.arrays, self.record, self.nbytes
+        other.places = self.places
         other.blank = Blank()
         return other
 
