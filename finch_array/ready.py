@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,10 +153,28 @@ class Ready:
             values += [Number(n) for n in self.extended]
         if self.room is not None:
             self.room.give(values)
-        if self.specialized is not None:
-            self.specialized.run_apart(values)
-        else:
+        kernel = self.specialized
+        if kernel is None:
             self._run_first(out, operands, values)
+        else:
+            kernel.run_apart(values)
+        if self.room is not None:
+            self.room.note(values)
+        if self.refill is None and self.back is None:
+            return out
+        return self._finished(out)
+
+    def on_words(self, operands: Sequence[Any], words: Sequence[Any]) -> Any:
+        """The same on operands that are no numbers, whose ``words`` are known (see
+        ``WrapperTensor.words``); of a plan that is not watched, and is passed no sizes."""
+        kernel = self.specialized
+        if kernel is None or kernel.is_draft:
+            return self(operands)
+        out = self.blank()
+        values = [out, *operands]
+        if self.room is not None:
+            self.room.give(values)
+        kernel.call([out.address, *words], values, values)
         if self.room is not None:
             self.room.note(values)
         if self.refill is None and self.back is None:
@@ -208,6 +227,11 @@ _empty = np.empty
 SPARE_ROOM = 64
 """The elements that a result has room for beyond what is estimated."""
 LARGE_ROOM = 2**20
+KEPT = MOST_AT_ONCE * SMALL
+"""Bytes of the buffers of several results that are allocated at once, as they keep each other
+alive."""
+ALIGNED = 16
+"""Bytes at whose multiples such buffers begin, as those of NumPy do."""
 APART = 1056
 """The elements by which buffers of ``LARGE_ROOM`` elements or more are longer than what the last
 result took, which is a power of two on one thread, as capacity doubles. Buffers side by side at a
@@ -229,8 +253,9 @@ class Room:
     places: Sequence[tuple[int, int, np.dtype[Any], bool]]
     sizes: list[int]
     values: int = 0
-    small: bool = False
-    """Whether the buffers are so small that those of several results are allocated at once."""
+    most: int = 0
+    """The most results whose buffers are allocated at once, of ``KEPT`` bytes together; 0 where
+    they are not small."""
     free: list[Any] = field(factory=list)
     count: int = 0
 
@@ -247,12 +272,12 @@ class Room:
         """Give the result, the first of ``values``, memory for its buffers."""
         if not self.sizes:
             return
-        sizes, there = self.sizes, _values(values)
-        if there < self.values:
+        sizes = self.sizes
+        if self.most < MOST_AT_ONCE and (there := _values(values)) < self.values:
             sizes = [min(n, n * there // self.values + SPARE_ROOM) for n in sizes]
         out = values[0]  # ``set_arrays``, of new memory
         arrays, record, spans = out.arrays, out.record, []
-        if self.small and sizes is self.sizes:
+        if self.most and sizes is self.sizes:
             try:
                 parts, out.memory = self.free.pop()
             except IndexError:
@@ -274,19 +299,29 @@ class Room:
     def _more(self) -> Any:
         """Buffers for several results, of which those for one are given; twice as many each
         time."""
-        self.count = count = min(2 * self.count, MOST_AT_ONCE) or 1
-        parts = []
-        spans: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        for (number, offset, dtype, _), size in zip(self.places, self.sizes, strict=True):
-            block = _empty((count, size), dtype)
-            start, step = address_of(block), size * dtype.itemsize
-            starts = [start + k * step for k in range(count)]
-            parts.append(
-                [(number, offset, row, at, size) for row, at in zip(block, starts, strict=True)]
-            )
-            for own, at in zip(spans, starts, strict=True):
-                own += [(at, at + step)] * (size > 0)
-        first, *others = zip(zip(*parts, strict=True), map(tuple, spans), strict=True)
+        self.count = count = min(2 * self.count, self.most) or 1
+        widths = [
+            size * dtype.itemsize
+            for (_, _, dtype, _), size in zip(self.places, self.sizes, strict=True)
+        ]
+        step = sum([width + -width % ALIGNED for width in widths])
+        block = _empty((count, step), np.uint8)
+        start, before, parts = address_of(block), 0, []
+        spans: list[Any] = []
+        for (number, offset, dtype, _), size, width in zip(
+            self.places, self.sizes, widths, strict=True
+        ):
+            if width:
+                rows: Any = block[:, before : before + width].view(dtype)
+                starts: Any = range(start + before, start + before + count * step, step)
+                spans.append([(at, at + width) for at in starts])
+            else:  # at whose address a kernel finds that it has not moved
+                rows = [_empty(0, dtype)] * count
+                starts = [address_of(rows[0])] * count
+            named = (repeat(number, count), repeat(offset, count))
+            parts.append(zip(*named, rows, starts, repeat(size, count), strict=True))
+            before += width + -width % ALIGNED
+        first, *others = zip(zip(*parts, strict=True), zip(*spans, strict=True), strict=True)
         self.free += others
         return first
 
@@ -302,7 +337,8 @@ class Room:
             self.sizes = [size + APART * (size >= LARGE_ROOM) for size in taken]
             self.values = _values(values)
             nbytes = sum(arrays[part.number].nbytes for part in self.parts)
-            self.small, self.free, self.count = 0 < nbytes <= SMALL, [], 0
+            most = min(MOST_AT_ONCE, KEPT // nbytes) if nbytes else 0
+            self.most, self.free, self.count = most if most > 1 else 0, [], 0
 
 
 def _values(values: Sequence[Any]) -> int:

@@ -142,3 +142,11 @@ def test_small_results_share_no_memory(levels):
                 assert (array.ctypes.data, array.ctypes.data + array.nbytes) in out.memory
         same(out, a + b)
         out.arrays[-1][:] = 99.0  # what is written into one is not read from another
+
+
+def test_buffers_without_elements_are_at_their_addresses():
+    """Else they would be taken for buffers of the kernel, and freed."""
+    A = tensor(np.zeros((6, 7)), ("Dense", "SparseList"))
+    for out in [A + A for _ in range(70)]:
+        for part, array in zip(out.layout.buffers, out.arrays, strict=True):
+            assert out.record[part.offset] == array.ctypes.data
