@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from finch_array.elementwise import Elementwise, elementwise_of
-from finch_array.functions import FUNCTIONS
+from finch_array.functions import FUNCTIONS, cast
 from finch_array.manipulation import permute_dims
 from finch_array.operands import NUMBERS, operand
-from finch_array.products import sum_of_products
-from finch_array.reductions import array_operand, sum_dtype
+from finch_array.products import product, sum_of_products
+from finch_array.reductions import array_operand, sum_dtype, wide_dtype
 from finch_array.requests import Dtype, Request
 from finch_array.run import in_format, run
 from finch_core.errors import DimensionMismatch
@@ -81,10 +81,19 @@ _ELSEWHERE = {
 
 
 def _numpy_style(subscripts: str, given: Any) -> Any:
+    arrays = [array_operand(x) for x in given]
+    like = (subscripts, *[(x.ndim, x.dtype) for x in arrays])
+    known = _products.get(like)
+    if known is not None:
+        try:
+            found = run(known[0], known[1], arrays)
+        except DimensionMismatch:
+            pass  # which is told of the indices below
+        else:
+            return found if found.dtype == known[2] else cast(found, known[2])
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
     parts = left.split(",")
-    arrays = [array_operand(x) for x in given]
     if not re.fullmatch(r"[A-Za-z.,]*", left) or not re.fullmatch(r"[A-Za-z.]*", right):
         raise SyntaxError(f"{subscripts!r} is no einsum: letters, commas, ... and one ->")
     if len(parts) != len(arrays):
@@ -95,7 +104,12 @@ def _numpy_style(subscripts: str, given: Any) -> Any:
     if len(set(out)) != len(out) or not set(out) <= set(flat):
         raise SyntaxError(f"the result of {subscripts!r} has an index twice, or one of no array")
     with _told(list(zip(map(repr, parts), inputs, arrays, strict=True))):
-        return _product(arrays, inputs, out)
+        return _product(arrays, inputs, out, like)
+
+
+_products: dict[Any, tuple[Any, Callable[[], Request], np.dtype[Any]]] = {}
+"""The key, the request and the dtype of sums of products by subscripts, for those and for numbers
+of dimensions and dtypes of the arrays."""
 
 
 @contextmanager
@@ -145,8 +159,9 @@ def _implied(inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
     return (*_dotted(inputs), *sorted(n for n in set(flat) if flat.count(n) == 1))
 
 
-def _product(arrays: Any, inputs: list[tuple[str, ...]], out: tuple[str, ...]) -> Any:
-    """The sum of products, by names that do not depend on those of the user."""
+def _product(arrays: Any, inputs: list[tuple[str, ...]], out: tuple[str, ...], like: Any) -> Any:
+    """The sum of products, by names that do not depend on those of the user; ``like`` is what it
+    has in common with others (see ``_products``)."""
     flat = dict.fromkeys(name for names in inputs for name in names)
     known = {name: f"e{k}" for k, name in enumerate(flat)}
     own = [tuple(known[n] for n in names) for names in inputs]
@@ -167,6 +182,11 @@ def _product(arrays: Any, inputs: list[tuple[str, ...]], out: tuple[str, ...]) -
         made = permute_dims(kept[0], [first.index(n) for n in wanted])
     else:
         made = sum_of_products("einsum", kept, names_of, wanted, dtype)
+        if number is None:
+            if len(_products) >= MOST:
+                _products.clear()
+            of = product("einsum", kept, names_of, wanted, dtype=wide_dtype(dtype))
+            _products[like] = *of, dtype
     return made if number is None else FUNCTIONS["multiply"](made, number)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_array import taking
+from finch_array import cuts, taking
 from finch_array.axes import axis_of
 from finch_array.indices import (
     APART,
@@ -35,7 +35,14 @@ from finch_array.operands import (
     stored,
 )
 from finch_array.requests import Request, letters
-from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
+from finch_array.run import (
+    as_seen,
+    coordinates,
+    materialised,
+    run,
+    settled_plan,
+    sorted_tensor,
+)
 from finch_array.sorted_coordinates import keys_of, matches, matches_in_order
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.backends import compiles
@@ -50,8 +57,12 @@ from finch_wrappers.window import WindowTensor, has_windows, window_of
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]``, as of a NumPy array: an array of its own, or a NumPy scalar for one element."""
-    array = x
-    if x.__class__ is not Tensor:
+    array, key = x, None
+    if x.__class__ is Tensor:
+        key = cuts.key_of(x, index)
+        if key is not None and (cut := cuts.recall(key)) is not None:
+            return cut(x)
+    else:
         if is_lazy(x) and (found := _lazily(x, index)) is not None:
             return found
         array = array_of(x)
@@ -73,7 +84,7 @@ def getitem(x: Any, index: Any) -> Any:
     items = _plain_items(index, shape)
     if items is not None:
         if array.__class__ is Tensor:
-            return _cut(array, items, shape)
+            return _cut(array, items, shape, key)
         return _basic(array, items, ())
     if (apart := without_flags(index)) is not None:
         return getitem(getitem(array, apart[0]), apart[1])
@@ -175,10 +186,23 @@ def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
     return _with_new(found, new) if new else found
 
 
-def _cut(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """A tensor at integers and slices."""
+def _cut(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...], key: Any) -> Any:
+    """A tensor at integers and slices; ``key`` tells both (see ``cuts``)."""
     dropped = [k for k, x in enumerate(items) if x.__class__ is int]
-    return without(view_of(tensor, items, shape), dropped)
+    view = view_of(tensor, items, shape)
+    found = without(view, dropped)
+    if key is not None and len(dropped) < len(items):
+        plan = _part(tuple(dropped), stored(view).axes)[0] if dropped else ("part", len(items))
+        cuts.remember(key, view, settled_plan(plan, [view]))
+    return found
+
+
+def cut_of(tensor: Tensor, index: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    """A sparse tensor at an index of an integer or a slice for each dimension, not integers
+    alone, within its shape."""
+    key = cuts.key_of(tensor, index)
+    cut = cuts.recall(key)
+    return cut(tensor) if cut is not None else _cut(tensor, index, shape, key)
 
 
 def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:

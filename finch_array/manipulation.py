@@ -40,6 +40,7 @@ from finch_array.requests import Request, letters
 from finch_array.rolling import rolled_places, shifts
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_array.runs import has_runs, reshaped, runs_of, stretched
+from finch_array.sorted_coordinates import MOST_PLACES
 from finch_array.units import with_units
 from finch_array.written_plans import again, told
 from finch_core.errors import DimensionMismatch
@@ -149,7 +150,7 @@ def _without_units(array: Any, wanted: Sequence[int]) -> Any:
 
 def check_size(shape: tuple[int, ...]) -> None:
     """Raise ``DimensionMismatch`` for a shape of more elements than an index tells apart."""
-    if math.prod(shape) > np.iinfo(np.intp).max:
+    if math.prod(shape) > MOST_PLACES:
         raise DimensionMismatch(f"{shape} has more elements than an index can tell apart")
 
 
@@ -365,9 +366,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     shape, rest = array.shape, (slice(None),) * (array.ndim - 1)
     if array.__class__ is not Tensor or not rest or is_dense(array):
         return tuple([array[(k, ...)] for k in range(shape[0])])
-    from finch_array.indexing import view_of, without
+    from finch_array.indexing import cut_of
 
-    return tuple([without(view_of(array, (k, *rest), shape), (0,)) for k in range(shape[0])])
+    return tuple([cut_of(array, (k, *rest), shape) for k in range(shape[0])])
 
 
 # -- moving elements --------------------------------------------------------------------------

@@ -442,7 +442,7 @@ def _is_narrow(array: Any) -> bool:
 
 
 _narrow: dict[Any, bool] = {}
-_NARROW = np.dtype(np.int32)
+_NARROW, _INTP = np.dtype(np.int32), np.dtype(np.intp)
 
 
 def coordinates(array: Any, shared: bool = False) -> tuple[tuple[int, ...], list[Any], Any]:
@@ -513,7 +513,10 @@ def sorted_tensor(
     ``in_order``: dense in the first dimension where it is not much longer than what is stored (or
     ``there``), compressed in the others. Indices have 32 bits where those of all arrays have that
     it is made ``of``."""
-    coords = [np.asarray(c, np.intp) for c in coords]
+    coords = [
+        c if c.__class__ is np.ndarray and c.dtype is _INTP else np.asarray(c, np.intp)
+        for c in coords
+    ]
     if not in_order and coords and len(values):
         order = order_of(shape, coords)
         if order is not None:
