@@ -21,7 +21,19 @@ import numpy as np
 
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast, lift
-from finch_core.ir.program import Declare, Freeze, Stmt, Swap, Thaw, Update, While, leaves
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Freeze,
+    Sequential,
+    Sieve,
+    Stmt,
+    Swap,
+    Thaw,
+    Update,
+    While,
+    leaves,
+)
 from finch_core.looplets.later_turns import later_turns
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.loop_strides import stride_of
@@ -51,6 +63,8 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
         body = _tested(region.body)
         if body is None and is_unordered(region.body, accepting):
             body = repeated(region.body, count, accepting, strict=ctx.strict)
+        if body is None and is_settled(region.body, accepting):
+            body = region.body
         if body is None:
             _in_order(ctx, region)
         else:
@@ -118,6 +132,37 @@ def is_unordered(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:
                 return False
         read.update(source for expr in exprs for source in _sources(expr, accepting))
     return not any(read.intersection((tensor, *tensor.parts)) for tensor in ways)
+
+
+def is_settled(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:
+    """Whether a second turn finds what the first one left, and does the same again: each tensor is
+    changed once, by an assignment or an idempotent operator, before it is read.
+
+        for j in range(n):          m = max(m, x)
+            m = max(m, x)     ->    for j in range(n):    # one run
+            y[j] = m                    y[j] = m
+    """
+    changed: set[Any] = set()
+    stored: set[Any] = set()
+    read: set[Any] = set()
+    for part in stmt.walk():
+        if not isinstance(part, (Update, Sequential, Sieve, Define)):
+            return False
+        exprs = part.exprs
+        if isinstance(part, Update):
+            exprs = (*part.target.indices, part.value)
+        read.update(source for expr in exprs for source in _sources(expr, accepting))
+        if not isinstance(part, Update):
+            continue
+        root = part.target.tensor.root
+        if root is None or root in changed or read.intersection((root, *root.parts)):
+            return False
+        changed.add(root)
+        if _is_slot(part.target, accepting):
+            stored.update((root, *root.parts))
+        elif part.op is not None and not _is_idempotent(part):
+            return False
+    return not read & stored
 
 
 def _sources(expr: Expr, accepting: frozenset[int]) -> Iterator[Any]:
@@ -203,9 +248,14 @@ def _last_assignment(stmt: Update, count: Expr, strict: bool) -> Update | None:
 
 
 def _idempotent_once(stmt: Update, count: Expr, strict: bool) -> Update | None:
+    return stmt if _is_idempotent(stmt) else None
+
+
+def _is_idempotent(stmt: Update) -> bool:
+    """Whether the update, made again, changes nothing."""
     if stmt.op is None or not stmt.op.idempotent:
-        return None
-    return stmt if stmt.op.selects or _is_closed(stmt) else None
+        return False
+    return stmt.op.selects or _is_closed(stmt)
 
 
 def _repeated_operator(stmt: Update, count: Expr, strict: bool) -> Update | None:
