@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.wrapping import whole
 
 
+class AxisOutOfBounds(OutOfBounds, np.exceptions.AxisError):
+    """An axis that an array of ``ndim`` dimensions lacks: ``OutOfBounds``, and NumPy's
+    ``AxisError``, an ``IndexError`` and a ``ValueError``."""
+
+    def __init__(self, axis: int, ndim: int) -> None:
+        super().__init__(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
+        self.axis, self.ndim = axis, ndim
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.axis, self.ndim)
+
+
 def axis_of(axis: Any, ndim: int) -> int:
-    """``axis`` as an int from 0. Raises ``OutOfBounds`` for one that there is not, and
+    """``axis`` as an int from 0. Raises ``AxisOutOfBounds`` for one that there is not, and
     ``FormatError``, a ``TypeError``, for what is no integer."""
     found = axis if axis.__class__ is int else whole(axis, "an axis")
     if not -ndim <= found < ndim:
-        raise OutOfBounds(f"axis {found} is out of bounds for an array of {ndim} dimensions")
+        raise AxisOutOfBounds(found, ndim)
     return found % ndim
 
 

@@ -415,15 +415,18 @@ class Kernel(Generic[P, R]):
 
         Runs the loops in Python, slowly, for tests and debugging. Tensors among the arguments are
         converted to dense arrays; no argument is changed. A kernel without results gives a dict of
-        all its outputs by name.
+        all its outputs by name. Raises ``KernelSyntaxError`` for an array that the kernel uses
+        without an index.
         """
         from finch_core.reference.run import run
+        from finch_core.runtime.uses import check_tensors
 
         self._notice()
         strict = self.program.strict or self._options.strict
         program = evolve(self.program, strict=strict)
         given = dict(zip(program.params, ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))
+        check_tensors(program, {**given, **free})
         found = roomy(program.name, lambda: run(program, given, free, resize=False))
         numbers = {local.name for local in program.locals if local.is_variable}
         results = tuple(

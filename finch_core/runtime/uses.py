@@ -8,6 +8,8 @@ from array import array
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from finch_core.errors import KernelSyntaxError, Span
 from finch_core.frontend.assignments import is_whole
 from finch_core.frontend.refusals import element_hint
@@ -32,6 +34,14 @@ def check_uses(
                         _refuse_tensor(node.name, node.span or part.span, tensors)
                 elif isinstance(node, (Access, Dimension)) and node.tensor in numbers:
                     _refuse_number(node, node.tensor)
+
+
+def check_tensors(program: Program, given: Mapping[str, Any]) -> None:
+    """Raise ``KernelSyntaxError`` where a tensor among the arguments and free names ``given``, as
+    they are passed, is used without an index."""
+    some = {name: x for name, x in given.items() if type(getattr(x, "ndim", None)) is int}
+    tensors = {name: x for name, x in some.items() if not isinstance(x, np.generic)}
+    check_uses(program, tensors, ())
 
 
 def _refuse_number(node: Expr, name: str) -> None:
@@ -112,4 +122,4 @@ def instead_of(value: Any, name: str) -> str:
     return "pass a Tensor, a NumPy array, a SciPy sparse array or a number"
 
 
-__all__ = ["check_uses", "in_a_loop", "instead_of", "kind_of"]
+__all__ = ["check_tensors", "check_uses", "in_a_loop", "instead_of", "kind_of"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -109,6 +111,11 @@ def test_what_there_is_not_is_refused():
     for call in (fa.argsort, fa.flip, lambda x, axis: fa.roll(x, 1, axis=axis)):
         with pytest.raises(OutOfBounds, match="axis 5 is out of bounds for an array of 2"):
             call(fa.asarray(a), axis=5)
+    with pytest.raises(np.exceptions.AxisError) as refused:
+        np.sum(fa.asarray(a), axis=-3)
+    for error in (refused.value, pickle.loads(pickle.dumps(refused.value))):
+        assert (error.axis, error.ndim) == (-3, 2)
+        assert str(error) == "axis -3 is out of bounds for an array of 2 dimensions"
     with pytest.raises(ValueError, match="there are 3 elements along axis 1, and k is 4"):
         fa.top_k(fa.asarray(a), 4, axis=1)
     with pytest.raises(ValueError, match="not inexact"):

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from error_support import VECTOR, refusal
 
 from finch_core import kernel
@@ -19,6 +20,13 @@ a is a tensor, and is used here without an index
            ^
   hint: write 'a[()]', or pass a number, 'float(a)'"""
     assert refusal(KernelSyntaxError, scaled, np.zeros(4), VECTOR, np.array(2.0)) == expected
+
+
+def test_the_reference_refuses_it():
+    with pytest.raises(KernelSyntaxError) as refused:
+        scaled.reference(np.zeros(4), VECTOR, np.array(2.0))
+    assert str(refused.value).startswith("a is a tensor, and is used here without an index\n")
+    assert scaled.reference(np.zeros(2), np.ones(2), np.float32(2))["y"].tolist() == [2, 2]
 
 
 def test_a_vector():
