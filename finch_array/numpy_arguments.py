@@ -131,8 +131,10 @@ _METHODS = {
     "__call__": "fa.elementwise_of(f) makes an array function of a Python function of scalars, and "
     "np.asarray(A) a dense array",
     "outer": f"np.add.outer and those of other array functions are there, {_DENSE}",
-    "reduce": f"np.sum, np.prod, np.min, np.max, np.any and np.all reduce, {_DENSE}",
-    "accumulate": f"np.cumsum and np.cumprod accumulate, {_DENSE}",
+    "reduce": "np.sum, np.prod, np.min, np.max, np.any, np.all, np.bitwise_or.reduce and others "
+    f"that combine in any grouping reduce, {_DENSE}",
+    "accumulate": "np.cumsum, np.cumprod, np.maximum.accumulate and others that combine in any "
+    f"grouping accumulate, {_DENSE}",
     "reduceat": f"a kernel adds any parts, {_DENSE}",
     "at": "A[index] = values assigns, fa.from_coo adds the values of equal coordinates, " + _DENSE,
 }

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.cumulative import accumulated
 from finch_array.elementwise import Elementwise
 from finch_array.functions import cast, dtype_of
 from finch_array.namespace import RENAMED, look_up
 from finch_array.numpy_arguments import arguments, refused, refused_ufunc, without_out
 from finch_array.operands import NUMBERS, array_of
+from finch_array.reductions import folded, folding
 from finch_core.interface.array_methods import ArrayMethods
 
 _REDUCTIONS = {
@@ -54,21 +56,24 @@ def _own(ufunc: np.ufunc, method: str) -> Own | None:
 
     if method == "reduce":
         name = _REDUCTIONS.get(ufunc.__name__)
-        return None if name is None else partial(_reduced, name)
+        if name is not None:
+            return partial(_reduced, name)
+        return partial(_folded, ufunc) if folding(ufunc) else None
     if method == "accumulate":
-        name = _ACCUMULATIONS.get(ufunc)
-        return None if name is None else partial(_accumulated, name)
+        return partial(_accumulated, ufunc) if folding(ufunc) else None
     function = UFUNCS.get(ufunc) or _function_of(ufunc)
     if function is None or method not in ("__call__", "outer"):
         return None
     return partial(_called, ufunc, partial(outer_by, function) if method == "outer" else function)
 
 
-_ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
+def _accumulated(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    return accumulated(ufunc, *inputs, **options)
 
 
-def _accumulated(name: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    return look_up(name)(*inputs, **{"axis": 0, **options})
+def _folded(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    given = {k: v for k, v in options.items() if k == "axis" or v is not None}
+    return folded(ufunc, *inputs, **given)
 
 
 def _called(

@@ -28,7 +28,7 @@ from finch_array.spreads import spread
 from finch_array.stored_reductions import UFUNCS, reduced
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr, Literal
-from finch_core.ir.operators import Operator, operator_for
+from finch_core.ir.operators import Operator, cast_value, operator_for
 from finch_core.ir.program import Stored
 from finch_core.runtime.lists import memory_of
 from finch_core.runtime.tensor import Tensor
@@ -204,6 +204,43 @@ def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any
         dtype=wide,
         value=lambda e: Cast(_truth(e), wide),
     )
+
+
+def folding(ufunc: np.ufunc) -> Operator | None:
+    """The operator of a ufunc that reduces and accumulates in any grouping, from its identity on;
+    None if it does not."""
+    op = operator_for(np.bitwise_xor if ufunc is np.logical_xor else ufunc)
+    return op if op is not None and op.associative and op.identity is not None else None
+
+
+def folded_dtype(ufunc: np.ufunc, kind: np.dtype[Any], dtype: Any = None) -> np.dtype[Any]:
+    """The dtype in which a ufunc combines elements of a dtype: ``dtype``, where it is given. Raises
+    ``TypeError`` where it does not combine them."""
+    wanted: np.dtype[Any] = kind if dtype is None else np.dtype(dtype)
+    found = ufunc.resolve_dtypes((wanted, wanted, None))[-1]
+    if dtype is not None and found != wanted:
+        raise TypeError(f"np.{ufunc.__name__} gives {found}, not {wanted}: cast its result")
+    return found
+
+
+def folded(
+    ufunc: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> Any:  # fmt: skip
+    """``ufunc.reduce``: the elements along ``axis`` for which ``where`` holds, and ``initial``,
+    combined in ``dtype``. Raises ``OutOfBounds`` for an axis that ``x`` lacks, and ``TypeError``
+    for a dtype that the ufunc does not combine."""
+    array, op = array_operand(x), folding(ufunc)
+    assert op is not None
+    assert op.identity is not None
+    wanted = folded_dtype(ufunc, array.dtype, dtype)
+    array = array if array.dtype == wanted else fn.cast(array, wanted)
+    if where is not True:
+        array = fn.where(where, array, op.identity(wanted))
+    found = reduce(f"{ufunc.__name__}.reduce", op, array, axis, keepdims)
+    if initial is None:
+        return found
+    return fn.FUNCTIONS[ufunc.__name__](found, cast_value(initial, wanted))
 
 
 def sum_of_squares(array: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

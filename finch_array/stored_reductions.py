@@ -31,7 +31,8 @@ from finch_core.runtime.tensor import Tensor
 
 UFUNCS: dict[Operator, Any] = {
     prim.maximum: np.maximum, prim.minimum: np.minimum, prim.and_: np.logical_and,
-    prim.or_: np.logical_or, prim.mul: np.multiply, prim.add: np.add,
+    prim.or_: np.logical_or, prim.bitand: np.bitwise_and, prim.bitor: np.bitwise_or,
+    prim.mul: np.multiply, prim.add: np.add,
 }  # fmt: skip
 """The operators, as NumPy's functions. Products are those with the fill 0: it may enter once, after
 what is stored, unless that became infinite or NaN. Sums, and products with other fills, into which
