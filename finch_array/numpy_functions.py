@@ -269,30 +269,6 @@ def nan_to_num(
     return x
 
 
-def histogram(x: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
-    """The numbers of elements by bins, as of ``np.histogram``, from what is stored."""
-    array, bins = array_of(x), in_numpy(bins)
-    if is_dense(array):
-        return cast(Any, np.histogram)(array.to_numpy(), bins, range, density)
-    values, many, missing = searching.counted(array)
-    if many is not None or isinstance(bins, str):
-        values, counts = (part.to_numpy() for part in searching.unique_counts(array))
-        found, edges = np.histogram(values, bins, range, weights=counts)
-    else:
-        fills = np.full(min(missing, 1), array.fill_value)
-        fills = fills.astype(np.uint8) if fills.dtype == bool else fills
-        if range is None and np.ndim(bins) == 0 and array.size:
-            parts = [part for part in (values, fills) if part.size]
-            ends = np.asarray([end for p in parts for end in (p.min(), p.max())], fills.dtype)
-            np.histogram_bin_edges(ends, bins)  # raises for what is not finite
-            range = ends.min(), ends.max()
-        found, edges = np.histogram(values, bins, range)
-        found = found + np.histogram(fills, bins, range)[0] * missing
-    if density:
-        return found / np.diff(edges).astype(float) / found.sum(), edges
-    return found.astype(np.intp), edges
-
-
 # -- order ------------------------------------------------------------------------------------
 
 
@@ -362,7 +338,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.diag: diag, np.diagonal: axes_diagonal, np.trace: axes_trace,
     np.swapaxes: swapaxes, np.diagflat: diagflat,
     np.digitize: digitize, np.isin: isin,
-    np.take_along_axis: along_axis, np.nan_to_num: nan_to_num, np.histogram: histogram,
+    np.take_along_axis: along_axis, np.nan_to_num: nan_to_num,
     np.partition: partition,
     np.argpartition: argpartition, np.unique: unique, np.pad: pad,
     np.tril: _triangle(tril), np.triu: _triangle(triu),

@@ -286,6 +286,17 @@ def angle(ufunc: np.ufunc, factor: float) -> Callable[..., Any]:
     return found
 
 
+def phase(z: Any, deg: bool = False) -> Any:
+    """The angle of each number in the complex plane: of a real one 0 or pi. In the levels of ``z``,
+    if its fill is not negative."""
+    array = array_of(z) if not is_lazy(z) else z
+    if array.dtype.kind == "c":
+        found = ELEMENTWISE["atan2"](fn.imag(array), fn.real(array))
+    else:
+        found = np.arctan2(0, array)  # half floats of small integers, as NumPy's
+    return fn.multiply(found, 180 / np.pi) if deg else found
+
+
 UFUNCS: dict[Any, Callable[..., Any]] = {
     np.deg2rad: angle(np.deg2rad, np.pi / 180),
     np.rad2deg: angle(np.rad2deg, 180 / np.pi),
@@ -307,7 +318,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.cumsum: cumsum, np.cumprod: cumprod,
     np.sort: _ordered(searching.sort), np.argsort: _ordered(searching.argsort),
     np.bincount: bincount, np.ediff1d: ediff1d,
-    np.dot: dot, np.inner: inner, np.vdot: vdot, np.outer: outer_product,
+    np.angle: phase, np.dot: dot, np.inner: inner, np.vdot: vdot, np.outer: outer_product,
     np.linalg.norm: linalg.norm,
     np.linalg.multi_dot: multi_dot,
     np.intersect1d: of_sets(np.intersect1d), np.union1d: of_sets(np.union1d),

@@ -30,6 +30,7 @@ from finch_array.manipulation import (
     permute_dims,
     repeat,
     reshape,
+    stack,
 )
 from finch_array.operands import NUMBERS, array_of, in_numpy, is_dense
 from finch_array.ready import memory_for, warn_dense, warn_many
@@ -46,7 +47,10 @@ def concatenate(
 ) -> Any:
     """The arrays one after another along ``axis``, as ``dtype`` if one is given. Raises
     ``TypeError`` where ``casting`` does not allow that."""
-    found = concat(arrays, axis=axis)
+    return _as_dtype(concat(arrays, axis=axis), dtype, casting)
+
+
+def _as_dtype(found: Any, dtype: Any, casting: str) -> Any:
     if dtype is None:
         return found
     if not np.can_cast(found.dtype, dtype, casting):  # type: ignore[arg-type]
@@ -55,6 +59,14 @@ def concatenate(
             f"{casting!r}: casting='unsafe' does"
         )
     return fn.cast(found, dtype)
+
+
+def stacked(
+    arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """The arrays, of one shape, along a new dimension, as ``dtype`` if one is given. Raises
+    ``TypeError`` where ``casting`` does not allow that."""
+    return _as_dtype(stack(arrays, axis=axis), dtype, casting)
 
 
 def _joined(arrays: Sequence[Any], axis: int, ndim: int, **options: Any) -> Any:
@@ -307,7 +319,8 @@ def repeat_method(a: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.concatenate: concatenate, np.vstack: vstack, np.hstack: hstack, np.dstack: dstack,
+    np.concatenate: concatenate, np.stack: stacked,
+    np.vstack: vstack, np.hstack: hstack, np.dstack: dstack,
     np.column_stack: column_stack, np.block: block, np.append: append, np.insert: insert,
     np.atleast_1d: atleast(1), np.atleast_2d: atleast(2), np.atleast_3d: atleast(3),
     np.reshape: reshaped, np.ravel: ravel, np.rollaxis: rollaxis, np.rot90: rot90,

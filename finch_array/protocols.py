@@ -223,10 +223,14 @@ def of_numpy() -> dict[Any, Callable[..., Any]]:
         numpy_numbers,
         numpy_parts,
         numpy_shapes,
+        numpy_statistics,
         quantiles,
     )
 
-    homes = (numpy_functions, numpy_parts, numpy_shapes, numpy_numbers, quantiles, nan_reductions)
+    homes = (
+        numpy_functions, numpy_parts, numpy_shapes, numpy_numbers, quantiles, nan_reductions,
+        numpy_statistics,
+    )  # fmt: skip
     found = {key: own for home in homes for key, own in home.FUNCTIONS.items()}
     return {**found, **_SPECIAL}
 

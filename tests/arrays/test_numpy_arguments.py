@@ -20,7 +20,6 @@ MASK = np.random.default_rng(3).random((3, 4)) < 0.5
         (lambda: np.subtract.reduce(A), "no np.subtract.reduce: np.sum, np.prod"),
         (lambda: np.sin(A, signature="d->d"), "np.sin of a tensor takes no signature=: np.asarray"),
         (lambda: np.sin(A, where=MASK), r"takes no where=: fa.where\(condition, x, y\)"),
-        (lambda: np.histogram(A, weights=np.ones((3, 4))), "np.histogram .* no weights="),
         (lambda: np.intersect1d(V, V, return_indices=True), "intersect1d .* no return_indices="),
         (lambda: np.intersect1d(V, V, False, True), "intersect1d .* no return_indices="),
         (lambda: np.quantile(A, 0.5, weights=MASK), "np.quantile of a tensor takes no weights="),
