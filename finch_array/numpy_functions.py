@@ -250,6 +250,24 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return searching.mapped(array_of(x), lambda values: np.digitize(values, edges, right))
 
 
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """The values at ``x`` of the function that is linear between the points ``xp``, where it is
+    ``fp``: in the levels of ``x``. Raises what NumPy raises."""
+    points, values = in_numpy(xp), in_numpy(fp)
+    return searching.mapped(
+        array_of(x), lambda v: np.interp(v, points, values, left, right, period)
+    )
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The values at ``x`` of the polynomial with the coefficients ``p``, the highest first: in the
+    levels of ``x``."""
+    coefficients = in_numpy(p)
+    return searching.mapped(array_of(x), lambda values: np.polyval(coefficients, values))
+
+
 def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element of ``x`` is one of ``elements``."""
     return searching.isin(x, elements, invert=invert)
@@ -337,7 +355,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.empty_like: _constant(0), np.zeros: _sized(0), np.ones: _sized(1), np.empty: _sized(0),
     np.diag: diag, np.diagonal: axes_diagonal, np.trace: axes_trace,
     np.swapaxes: swapaxes, np.diagflat: diagflat,
-    np.digitize: digitize, np.isin: isin,
+    np.digitize: digitize, np.interp: interp, np.polyval: polyval, np.isin: isin,
     np.take_along_axis: along_axis, np.nan_to_num: nan_to_num,
     np.partition: partition,
     np.argpartition: argpartition, np.unique: unique, np.pad: pad,

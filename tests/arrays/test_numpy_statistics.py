@@ -1,4 +1,4 @@
-"""NumPy's covariances, histograms and integrals, its angles, and stacks of a dtype."""
+"""NumPy's covariances, histograms, integrals, functions of numbers, and stacks of a dtype."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ CALLS = {
         lambda x: np.trapezoid(x, COUNTS), lambda x: np.trapezoid(x, x * x, axis=0),
     ),
     "angles": (lambda x: np.angle(x), lambda x: np.angle(x - 3, deg=True)),
+    "functions": (
+        lambda x: np.interp(x, [0, 1, 4], [2.0, 5, 7]), lambda x: np.polyval([1, 0, 2], x),
+        lambda x: np.interp(x, SHARES, COUNTS, left=-1, right=9), lambda x: np.polyval([0.5, 2], x),
+    ),
     "stacks": (
         lambda x: np.stack([x, x], axis=1, dtype=np.complex128),
         lambda x: np.stack([x[0], x[1]], -1, dtype=np.int16, casting="unsafe"),
