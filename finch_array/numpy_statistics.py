@@ -30,8 +30,8 @@ def cov(
     fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The covariances of the rows of ``m`` (``rowvar=False``: of its columns) and of ``y``, as a
-    dense matrix of floats; of one vector its variance. Memory and time are those of what is stored
-    and of the result. Raises ``ValueError`` for more than two dimensions, and what NumPy raises for
+    dense matrix of floats, with a ``PerformanceWarning`` where it is large; of one vector its
+    variance. Memory and time are those of what is stored and of the result. Raises ``ValueError`` for more than two dimensions, and what NumPy raises for
     weights and degrees of freedom."""
     rows = _variables(array_of(m), rowvar, array_of(m).ndim == 1)
     if y is not None:
@@ -42,6 +42,7 @@ def cov(
     if is_dense(rows) or not rows.size or not np.isfinite(rows.fill_value):
         warn_dense("cov", rows.shape, wanted, [rows])
         return array_of(np.cov(rows.to_numpy(), bias=bias, dtype=wanted, **options))
+    warn_dense("cov", (rows.shape[0],) * 2, wanted, [rows], "take some of the rows")
     weights, factor = _weighted(rows.shape[1], bias, **options)
     with np.errstate(all="ignore"):
         found = _scatter(fn.cast(rows, wanted), weights) / factor

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
-from finch_core.errors import DimensionMismatch
+from finch_array import ready
+from finch_core.errors import DimensionMismatch, PerformanceWarning
 
 COUNTS, SHARES = np.array([1, 3, 2, 1, 1, 2, 1]), np.linspace(0.1, 0.9, 7)
 CALLS = {
@@ -129,3 +130,12 @@ def test_what_is_refused():
         np.stack([A, A], dtype=np.int8)
     with pytest.warns(RuntimeWarning, match="Degrees of freedom"):
         np.cov(A[:, :1])
+
+
+def test_large_covariances_are_told(monkeypatch):
+    monkeypatch.setattr(ready, "LARGE", 1000)
+    x = np.zeros((40, 9))
+    x[3, 2] = 1.0
+    with pytest.warns(PerformanceWarning, match=r"the result of cov is dense: \(40, 40\)"):
+            found = np.cov(tensor(x, MATRICES["rows"]))
+    np.testing.assert_allclose(found.to_numpy(), np.cov(x))
