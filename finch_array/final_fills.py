@@ -9,16 +9,25 @@ from typing import Any
 import numpy as np
 
 from finch_array.requests import Request
+from finch_core.errors import FormatError
 from finch_core.ir.expressions import Expr, Literal, alike
 from finch_core.ir.operators import cast_value
 from finch_core.records import frozen
 
 
 def start_of(request: Request, dtype: Any) -> Any:
-    """The value that a reduction begins with: the identity of its operator."""
+    """The value that a reduction begins with: the identity of its operator. Raises ``FormatError``
+    if the operator has identities, and none in this dtype."""
     if request.op is None or request.op.identity is None:
         return None
-    return request.op.identity(dtype)
+    start = request.op.identity(dtype)
+    if start is None:
+        raise FormatError(
+            f"{request.op.name!r} has no identity in {dtype} to begin a reduction with",
+            hint="cast the operands to a dtype in which it has one, such as a float, or give the "
+            "operator, if it is your own, a function from a dtype to its identity",
+        )
+    return start
 
 
 def final_fill(

@@ -11,7 +11,7 @@ import numpy as np
 from finch_core.frontend.inlining import Template, expression_of
 from finch_core.ir.defined_operators import operator_from
 from finch_core.ir.expressions import Expr
-from finch_core.ir.operators import cast_value
+from finch_core.ir.operators import where_held
 
 
 def define_operator(
@@ -28,7 +28,9 @@ def define_operator(
 
     The function is inlined (see ``frontend.inlining``) when it is first compiled;
     ``KernelSyntaxError`` is raised then if it cannot be. ``identity`` and ``annihilator`` are
-    values, or functions from a dtype to the value. Without ``function`` this is a decorator.
+    values, or functions from a dtype to the value; a dtype that does not hold a value, such as
+    infinity in an integer, has none. ``TypeError`` is raised for a value that is no number.
+    Without ``function`` this is a decorator.
     The operator is not registered: a kernel finds it under the name that it is bound to, and a
     plugin returns it from ``finch_operators``.
     """
@@ -41,7 +43,8 @@ def define_operator(
     return operator_from(
         name or target.__name__, _Inlined(target), python=(target,),
         commutative=commutative, associative=associative, idempotent=idempotent,
-        identity=_value_function(identity), annihilator=_value_function(annihilator),
+        identity=_value_function("identity", identity),
+        annihilator=_value_function("annihilator", annihilator),
     )  # fmt: skip
 
 
@@ -63,7 +66,9 @@ class _Inlined:
         return self.template()(*args)
 
 
-def _value_function(value: Any) -> Callable[[np.dtype[Any]], Any] | None:
+def _value_function(part: str, value: Any) -> Callable[[np.dtype[Any]], Any] | None:
     if value is None or callable(value):
         return value  # type: ignore[no-any-return]
-    return lambda dtype: cast_value(value, dtype)
+    if not isinstance(value, (bool, int, float, complex, tuple, np.generic)):
+        raise TypeError(f"{part}={value!r} is no number, and no function of a dtype")
+    return where_held(value)

@@ -321,6 +321,21 @@ def constant(value: Any) -> Callable[[np.dtype[Any]], Any]:
     return lambda dtype: cast_value(value, dtype)
 
 
+def where_held(value: Any) -> Callable[[np.dtype[Any]], Any]:
+    """An identity or annihilator that is ``value`` in the dtypes that hold it, and None in others:
+    an integer that infinity, 0.5 or a wider integer becomes by a cast is another value."""
+
+    def held(dtype: np.dtype[Any]) -> Any:
+        if dtype.kind in "mM":
+            return cast_value(value, dtype) if np.asarray(value).dtype.kind == dtype.kind else None
+        try:
+            return exact_value(value, dtype)
+        except (TypeError, ValueError):
+            return None
+
+    return held
+
+
 def largest(dtype: np.dtype[Any]) -> Any:
     """The identity of ``min``: infinity, the largest integer or date, or True; None for complex."""
     if dtype.kind in "mM":
