@@ -29,6 +29,8 @@ def _fieldwise(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
     if not all(map(is_tuple, types)):
         raise TypeError("minby and maxby compare tuples by their first element")
     fields = [tuple_fields(t) for t in types]
+    if len({len(parts) for parts in fields}) > 1:
+        raise TypeError("the tuples have different lengths")
     if any(is_tuple(first) for first, *_rest in fields):
         raise TypeError("tuples have no order")
     common: Any = tuple_dtype(tuple(map(np.result_type, *fields)))

@@ -50,8 +50,14 @@ def same(a: Type, b: Type) -> bool:
 
 
 def concrete(dtype: Type) -> np.dtype[Any]:
-    """The NumPy dtype for values of this type if nothing else determines it."""
-    return _CONCRETE[dtype] if isinstance(dtype, type) else dtype
+    """The NumPy dtype for values of this type if nothing else determines it. Raises ``TypeError``
+    for the type of ``missing``."""
+    if not isinstance(dtype, type):
+        return dtype
+    found = _CONCRETE.get(dtype)
+    if found is None:
+        raise TypeError(f"{dtype.__name__} is no type of numbers")
+    return found
 
 
 def type_of(value: Any) -> Type:
@@ -149,6 +155,8 @@ def promote(types: tuple[Type, ...]) -> Type:
     """``np.result_type`` of these types; weak if all of them are."""
     if all(is_weak(t) for t in types):
         weak = (int, float, complex)
+        if not set(types) <= {*weak}:
+            raise TypeError("missing is of no type")
         return max(types, key=lambda dtype: weak.index(dtype))
     if any(is_tuple(t) for t in types):
         if len({concrete(t) for t in types}) > 1:

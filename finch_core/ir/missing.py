@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from finch_core.ir.dtypes import Type, promote
-from finch_core.ir.expressions import Expr
+from finch_core.ir.dtypes import BOOL, Type, promote
+from finch_core.ir.expressions import TRUE, Expr
 from finch_core.ir.operators import Operator, register
 from finch_core.records import frozen
 
@@ -64,3 +64,15 @@ def _coalesced(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
 
 coalesce = register(Operator("coalesce", _coalesce, _coalesced, definition=lambda *args: args[0]))
 """``coalesce(a, b, ...)``: the first argument that is not ``missing``."""
+
+
+def _whether(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    return types, BOOL
+
+
+def _is_present(value: Any) -> bool:
+    return value is not missing
+
+
+present = register(Operator("present", _is_present, _whether, definition=lambda _value: TRUE))
+"""``present(a)``: whether ``a`` is not ``missing``. Programs do not spell it; passes do."""

@@ -9,20 +9,59 @@ import numpy as np
 from finch_core.errors import FormatError, Span
 from finch_core.ir import primitives as prim
 from finch_core.ir.arithmetic import number_of
-from finch_core.ir.dtypes import concrete, holds, promote
-from finch_core.ir.expressions import Call, Cast, Expr, Literal
+from finch_core.ir.dtypes import concrete, holds, is_tuple, promote, tuple_fields, type_of
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, alike, cast
 from finch_core.ir.operators import Operator, literal_value, spelled
 from finch_core.ir.whole_numbers import MOST_BITS, has_none, is_too_long
 
 
 def fits(target: Any, source: Any, value: Expr | None) -> bool:
-    """Whether the value may be stored; a literal that the dtype represents exactly always may."""
-    if isinstance(value, Literal) and not isinstance(value.value, tuple) and target.names is None:
+    """Whether the value may be stored; a literal that the dtype represents exactly always may, also
+    in a tuple."""
+    if is_tuple(target) and value is not None:
+        parts, fields = tuple_parts(value), tuple_fields(target)
+        if parts:
+            return len(parts) == len(fields) and all(
+                fits(field, part.dtype, part) for field, part in zip(fields, parts, strict=True)
+            )
+    if isinstance(value, Literal) and not is_tuple(value.type) and not is_tuple(target):
         if is_beyond(target, value):
             return False
         stored = literal_value(value.value, target)
         return bool(stored == value.value or value.value != value.value) and holds(target, source)
     return holds(target, source)
+
+
+def tuple_parts(value: Expr) -> tuple[Expr, ...]:
+    """The elements of a tuple as written; empty for any other expression."""
+    if isinstance(value, Call) and value.op is prim.make_tuple:
+        return value.args
+    if isinstance(value, Literal) and is_tuple(concrete(value.type)):
+        found = literal_value(value.value, value.type)
+        given = value.value if isinstance(value.value, tuple) else found
+        return tuple(
+            Literal(part, type_of(part) if given is value.value else dtype)
+            for part, dtype in zip(given, tuple_fields(value.type), strict=True)
+        )
+    return ()
+
+
+def is_fill(given: Expr, fill: Any, dtype: Any) -> bool:
+    """Whether a written constant is the fill value. One that the dtype cannot hold is none: cast,
+    it would be another number. A tuple is, where each of its elements is."""
+    if is_tuple(dtype):
+        parts, fields = tuple_parts(given), tuple_fields(dtype)
+        return len(parts) == len(fields) and all(map(is_fill, parts, fill, fields))
+    if not isinstance(given, Literal) or is_tuple(concrete(given.type)):
+        return False
+    literal = cast(given, dtype)
+    assert isinstance(literal, Literal), "the cast of a constant"
+    value = literal.value
+    if Literal(value, dtype) != Literal(fill, dtype) and not alike(value, fill):
+        return False
+    if np.iscomplexobj(given.value) and np.dtype(dtype).kind != "c" and given.value.imag != 0:
+        return False
+    return np.dtype(dtype).kind not in "biu" or bool(np.asarray(given.value) == value)
 
 
 _WIDER = "cast the other operand to a wider dtype, as in np.int64(x)"
@@ -39,8 +78,10 @@ def require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> Non
     if op in prim.COMPARISONS:
         least, wanted = -(2**63), (promote(wanted),) * len(args)
     for arg, type_ in zip(args, wanted, strict=True):
+        if not isinstance(arg, Literal) or arg.type is not int:
+            continue
         dtype = concrete(type_)
-        if not isinstance(arg, Literal) or arg.type is not int or dtype.kind not in "iufc":
+        if dtype.kind not in "iufc":
             continue
         low, high = _ends(dtype)
         if not (low if least is None else least) <= arg.value <= high:
@@ -142,6 +183,6 @@ def store_hint(name: str, mine: Any, result: Any, beyond: bool) -> str:
 
 
 __all__ = [
-    "fits", "is_beyond", "require_computed", "require_held", "require_kept", "require_word",
-    "shortened", "store_hint",
+    "fits", "is_beyond", "is_fill", "require_computed", "require_held", "require_kept",
+    "require_word", "shortened", "store_hint", "tuple_parts",
 ]  # fmt: skip

@@ -41,7 +41,6 @@ from finch_core.ir.expressions import (
     Modified,
     Name,
     Var,
-    alike,
     cast,
     lift,
 )
@@ -66,6 +65,7 @@ from finch_core.looplets.far_ranges import may_be_far
 from finch_core.lower.held_numbers import (
     fits,
     is_beyond,
+    is_fill,
     require_computed,
     require_held,
     require_kept,
@@ -81,6 +81,7 @@ from finch_core.lower.strides import ascending, held
 from finch_core.lower.tuples import ELEMENT, require_condition, require_numbers
 from finch_core.records import evolve
 from finch_core.symbolic.affine import total
+from finch_core.symbolic.missing_values import with_types
 from finch_core.symbolic.outcomes import outcomes
 
 
@@ -219,7 +220,7 @@ class _Scopes:
                 assert isinstance(value, Literal)
                 given = f"{shortened(value.value)}, which does not fit"
             raise FormatError(
-                f"{name} holds {mine}, and cannot take {given}",
+                f"{name} holds {spelled(mine)}, and cannot take {given}",
                 span=stmt.span,
                 hint=store_hint(name, mine, concrete(result), beyond),
             )
@@ -241,7 +242,7 @@ class _Scopes:
         fill, dtype = tensor.format.fill_value, tensor.format.dtype
         known = outcomes(init)  # 1 + 2j is a sum
         given = known[0] if len(known) == 1 else None
-        if not isinstance(given, Literal) or not _is_fill(given, fill, dtype):
+        if not isinstance(given, Literal) or not is_fill(given, fill, dtype):
             if is_array(tensor):
                 return self.stmt(_filled(stmt, tensor.format.ndim), scope)
             leaf = tensor.format.levels()[-1]
@@ -305,6 +306,8 @@ class _Scopes:
                 for arg in node.args:
                     self.type_of(arg, span)
                 node = prim.chosen(node.op, *node.args)
+            if isinstance(node, Call):
+                node = with_types(node)
             if isinstance(node, Cast):
                 require_kept(node, span)
             if isinstance(node, (Call, Cast)):
@@ -477,18 +480,6 @@ def _unwritable(name: str, span: Span | None) -> FinchError:
         span=span,
         hint="write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))",
     )
-
-
-def _is_fill(given: Literal, fill: Any, dtype: Any) -> bool:
-    """Whether a written constant is the fill value. One that an integer dtype cannot hold is none:
-    cast, it would be another number."""
-    literal = cast(given, dtype)
-    assert isinstance(literal, Literal), "the cast of a constant"
-    value = literal.value
-    if Literal(value, dtype) != Literal(fill, dtype) and not alike(value, fill):
-        return False
-    exact = not is_tuple(dtype) and np.dtype(dtype).kind in "biu"
-    return not exact or bool(np.asarray(given.value) == value)
 
 
 def _indices_hint(name: str, tensor: TensorLike) -> str:

@@ -16,9 +16,14 @@ from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.plugins import hub
 from finch_core.interface.views import StoredView
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Access, Call, Expr, Index, lift
+from finch_core.ir.expressions import Access, Call, Expr, Index, Name, lift
 from finch_core.ir.program import Define, Loop, Sieve, Stmt, Stored, Update
 from finch_core.ir.rewrite import rewrite_expr
+from finch_core.lower.missing_indices import (
+    may_be_absent,
+    present_indices,
+    require_no_absence,
+)
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.records import evolve
 from finch_core.symbolic.affine import Scope
@@ -45,6 +50,8 @@ class _Wrapperizer:
         updated: Updated,
     ) -> None:
         self.wrappers, self.masks, self.unit, self.updated = wrappers, masks, unit, updated
+        self.absent: set[Name] = set()
+        """Names of values that may be missing."""
 
     def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
         inner = scope
@@ -57,6 +64,10 @@ class _Wrapperizer:
         exprs = tuple(
             self.target(expr, scope) if expr is target else self.expr(expr, scope) for expr in given
         )
+        if isinstance(stmt, Loop):
+            require_no_absence(exprs, self.absent, "an end of a range is", stmt.span)
+        elif isinstance(stmt, Define) and may_be_absent(exprs[0], self.absent):
+            self.absent.add(stmt.name)
         return stmt.rebuild(exprs, tuple(self.stmt(body, inner) for body in stmt.bodies))
 
     def expr(self, expr: Expr, scope: Scope) -> Expr:
@@ -69,6 +80,7 @@ class _Wrapperizer:
         others. Where indices share elements, a part of them cannot be updated in place.
         """
         indices = tuple(self.expr(index, scope) for index in access.indices)
+        require_no_absence(indices, self.absent, "the index of what is written is", access.span)
         target = evolve(access, indices=indices)
         scattered = self.rule(target, evolve(scope, written=True))
         root = target.tensor.root
@@ -81,7 +93,15 @@ class _Wrapperizer:
 
     def rule(self, node: Expr, scope: Scope) -> Expr:
         if isinstance(node, Stored):
-            return self.structure(node.access)
+            found = node.access
+            if isinstance(found, Call) and found.op is prim.ifelse:  # an index may be missing
+                return found.args[0].and_(self.structure(found.args[1]))
+            return self.structure(found)
+        if isinstance(node, Access):
+            known = present_indices(node, self.absent)
+            if isinstance(known, Call):
+                cond, access, none = known.args
+                return evolve(known, args=(cond, self.rule(access, scope), none))
         node = self.access(node, scope)
         if isinstance(node, Call):
             node = self.truths(fill_for_missing(node), scope)

@@ -18,7 +18,7 @@ from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.dtypes import Type, concrete, holds, type_of
 from finch_core.ir.expressions import Access, Expr, Index, Name, Var, lift
 from finch_core.ir.missing import Missing
-from finch_core.ir.operators import Operator, alike, cast_value
+from finch_core.ir.operators import Operator, alike, cast_value, spelled
 from finch_core.ir.program import (
     BREAK,
     Declare,
@@ -308,8 +308,8 @@ class _Writer:
             value = emitter.operation(node.op, args, *types)
         if not value.maybe and not holds(concrete(dtype), value.type):
             raise FormatError(
-                f"{target.tensor} holds {concrete(dtype)}, and cannot take a value of "
-                f"{concrete(value.type)}",
+                f"{target.tensor} holds {spelled(concrete(dtype))}, and cannot take a value of "
+                f"{spelled(concrete(value.type))}",
                 span=node.span,
                 hint=f"cast the value, as in np.{concrete(dtype)}(...)",
             )

@@ -28,7 +28,7 @@ from finch_core.symbolic.comparisons import (
     select,
     truth,
 )
-from finch_core.symbolic.missing_values import first_present, propagate
+from finch_core.symbolic.missing_values import first_present, propagate, whether_present
 from finch_core.symbolic.out_of_range import strict
 from finch_core.symbolic.outcomes import constant_call
 
@@ -271,6 +271,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "coalesce", first_present, ("coalesce",), meaning="the first operand that is not `missing`"
     ),
+    Rule("present", whether_present, ("present",), meaning="whether `x` is not `missing`"),
     Rule(  # before the rules on constants: a fill stays structural, whatever becomes known first
         "annihilator", _annihilator, exact="biu", meaning="`op(x, z)` is `z`, as in `x * 0`",
         otherwise="`nan * 0` is NaN, `inf * 0` is NaN, `-1.0 * 0` is -0.0",

@@ -15,7 +15,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import Type, concrete, is_weak, same
 from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Literal, Name, cast
-from finch_core.ir.missing import Missing, MissingType, coalesce
+from finch_core.ir.missing import Missing, MissingType, coalesce, present
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import evolve
 
@@ -26,7 +26,7 @@ def propagate(call: Call) -> Expr | None:
 
     An operand that is missing in one case only is split into two cases.
     """
-    if call.op is coalesce:
+    if call.op in (coalesce, present):
         return None
     for k, arg in enumerate(call.args):
         if call.op is prim.ifelse and k > 0:
@@ -54,6 +54,30 @@ def first_present(call: Call) -> Expr | None:
         return _as_type_of(Call(coalesce, tuple(kept)), call)
     found = next((k for k, arg in enumerate(call.args) if _in_one_case(arg)), None)
     return None if found is None else _cases(call, found)
+
+
+def whether_present(call: Call) -> Expr | None:
+    """Whether an operand is not missing, as far as its accesses have been read."""
+    (arg,) = call.args
+    if isinstance(arg, Missing):
+        return FALSE
+    if _in_one_case(arg):
+        return _cases(call, 0)
+    return TRUE if _present(arg) else None
+
+
+def with_types(call: Call) -> Expr:
+    """A call in which ``missing`` is written out: so is its value, or that of one case."""
+    if not any(isinstance(arg, Missing) for arg in call.args) or call.op is coalesce:
+        return call
+    if call.op is not prim.ifelse:
+        found = propagate(call)
+        return call if found is None else found
+    known = [arg.dtype for arg in call.args[1:] if not isinstance(arg, Missing)]
+    if isinstance(call.args[0], Missing) or not known:
+        return Missing(known[0] if known else MissingType)
+    args = (Missing(known[0]) if isinstance(arg, Missing) else arg for arg in call.args)
+    return evolve(call, args=tuple(args))
 
 
 def fill_for_missing(call: Call) -> Expr:
@@ -145,7 +169,8 @@ def _cases(call: Call, k: int) -> Expr:
 def _resolved(call: Call) -> Expr:
     """``call``, whose operands are simplified, with ``missing`` propagated or dropped where
     possible."""
-    found = first_present(call) if call.op is coalesce else propagate(call)
+    rules = {coalesce: first_present, present: whether_present}
+    found = rules.get(call.op, propagate)(call)
     return call if found is None else found
 
 
@@ -170,5 +195,5 @@ def _as_type_of(expr: Expr, call: Call) -> Expr:
 
 __all__ = [
     "fill_for_missing", "first_present", "may_be_missing", "parted", "presence", "propagate",
-    "require_present",
+    "require_present", "whether_present", "with_types",
 ]  # fmt: skip

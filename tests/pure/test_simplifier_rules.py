@@ -30,7 +30,7 @@ from finch_core.ir.expressions import (
     fold_literals,
     zero_of,
 )
-from finch_core.ir.missing import Missing
+from finch_core.ir.missing import Missing, present
 from finch_core.lower.bounds import OutOfRange
 from finch_core.operators import Operator, cast_value, operator, operators
 from finch_core.symbolic.algebra import RULES, Rule
@@ -115,6 +115,9 @@ CASES = (
     case("out of range", "x + beyond", KINDS, lambda x: add(x, beyond(x)), lambda x: beyond(x)),
     case("coalesce", "coalesce(missing, x)", KINDS,
          lambda x: Call(coalesce, (Missing(x.dtype), x)), lambda x: x),
+    case("present", "present(missing)", KINDS,
+         lambda x: Call(present, (Missing(x.dtype),)), lambda _x: FALSE),
+    case("present", "present(x)", KINDS, lambda x: Call(present, (x,)), lambda _x: TRUE),
     case("annihilator", "x * 0", "biu", lambda x: mul(x, literal(0, x)), lambda x: literal(0, x)),
     case("annihilator", "min(x, smallest)", "biu", lambda x: least(x, smallest(x)), smallest),
     case("annihilator", "max(x, largest)", "biu", lambda x: most(x, largest(x)), largest),
@@ -246,8 +249,10 @@ def value_of(expr: Expr, values: dict[str, Any]) -> Any:
 
 
 def _with_missing(expr: Call, values: dict[str, Any]) -> Any:
-    present = [value_of(a, values) for a in expr.args if not isinstance(a, Missing)]
-    return present[0] if expr.op is coalesce else Missing(expr.dtype)
+    if expr.op is present:
+        return FALSE
+    others = [value_of(a, values) for a in expr.args if not isinstance(a, Missing)]
+    return others[0] if expr.op is coalesce else Missing(expr.dtype)
 
 
 def same(a: Any, b: Any) -> bool:
