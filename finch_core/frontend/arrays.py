@@ -17,8 +17,10 @@ from finch_core.frontend.expressions import is_tensor, literal
 from finch_core.frontend.names import ARRAYS, SHOWN, UNBOUND, Binding, Scope, is_copy, lookup
 from finch_core.interface.dense_format import dense_format
 from finch_core.ir.dense_like import DenseLike
+from finch_core.ir.dtypes import is_tuple
 from finch_core.ir.expressions import Access, Literal
 from finch_core.ir.missing import Missing
+from finch_core.ir.operators import tuple_value
 from finch_core.ir.program import Declare, Local, Stmt, Update
 
 if TYPE_CHECKING:
@@ -50,7 +52,10 @@ def format_with(value: Any, dtype: np.dtype[Any], ndim: int, span: Span | None) 
         raise complex_value(f"the value {value}", dtype, span)
     try:
         counted = dtype.kind in "mM" and not isinstance(value, np.generic)  # units of time
-        first = np.asarray(value).astype(dtype)[()] if counted else dtype.type(value)
+        if is_tuple(dtype):  # a number is that of each element, as NumPy has it
+            first = tuple_value(value, dtype)
+        else:
+            first = np.asarray(value).astype(dtype)[()] if counted else dtype.type(value)
         return dense_format(ndim, first, dtype)
     except (FormatError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(str(error).partition("\n")[0], span=span) from None

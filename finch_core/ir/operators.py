@@ -376,7 +376,7 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
     if _EXACT.get(value.__class__) is dtype:
         return dtype.type(value)
     if dtype.names is not None:
-        return np.array(value, dtype=dtype)[()]
+        return tuple_value(value, dtype)
     if isinstance(value, np.generic) and value.dtype == dtype:
         return value
     with np.errstate(all="ignore"):
@@ -387,6 +387,21 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
         if isinstance(value, int) and dtype.kind in "iu":
             return np.array(value & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64).astype(dtype)[()]
         return np.array(value).astype(dtype)[()]
+
+
+def tuple_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A tuple as a scalar of ``dtype``. What lies between its elements is zero: it is compared by
+    its bytes, where memory that is not set would make equal formats and constants differ."""
+    found = np.zeros((), dtype)
+    if isinstance(value, np.void):
+        value = tuple(value[name] for name in value.dtype.names or ())
+    if not isinstance(value, tuple):
+        found[()] = value
+        return found[()]
+    for name, part in zip(dtype.names or (), value, strict=True):
+        inner = dtype[name]
+        found[name] = part if inner.names is None else tuple_value(part, inner)
+    return found[()]
 
 
 def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -403,7 +418,7 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
         found = value.item() if isinstance(value, np.void) else value
         if not isinstance(found, tuple) or len(found) != len(parts):
             raise TypeError(f"{value!r} is no tuple of {len(parts)} numbers")
-        return np.array(tuple(map(exact_value, found, parts)), dtype=dtype)[()]
+        return tuple_value(tuple(map(exact_value, found, parts)), dtype)
     if stored_dtype(dtype) is not None:
         return _stored_value(value, dtype)
     if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):

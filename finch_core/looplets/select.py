@@ -31,7 +31,10 @@ class Select(TensorLike):
 
     @property
     def _model(self) -> TensorLike:
-        """The one of the two that knows its origin."""
+        """The one of the two that knows its origin, dimensions and levels: a fill and what is out
+        of bounds do not."""
+        if (self.yes.root is None) != (self.no.root is None):
+            return self.no if self.yes.root is None else self.yes
         return self.no if isinstance(self.yes, Constant) else self.yes
 
     @property
