@@ -20,7 +20,7 @@ from finch_core.ir.assembly_rewrite import replacing
 from finch_core.ir.builder import NEGATIONS, negation
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, cast, lift
-from finch_core.ir.program import Extent, Leave, Sequential, Sieve, Stmt
+from finch_core.ir.program import Extent, Leave, Sequential, Sieve, Stmt, While
 from finch_core.lower.dimensions import greatest, least
 from finch_core.lower.sizes import sized
 from finch_core.records import evolve, frozen
@@ -66,6 +66,8 @@ def inside(stmt: Stmt, meant: Mapping[Expr, Expr]) -> Iterator[tuple[Stmt, tuple
     elif isinstance(stmt, Sieve):
         yield stmt.body, tuple(comparisons(stmt.cond, meant))
         yield stmt.orelse, tuple(opposites(stmt.cond, meant))
+    elif isinstance(stmt, While):
+        yield stmt.body, tuple(comparisons(stmt.cond, meant))
     else:
         yield from ((body, ()) for body in stmt.bodies)
 
