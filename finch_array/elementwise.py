@@ -29,12 +29,12 @@ from finch_array.operands import (
 from finch_array.parameters import Parameters
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
+from finch_array.scalars import scalar_tensor
 from finch_array.structures import (
     constant,
     equal,
     fill_of,
     forgets,
-    leaf_for,
     plain,
     simplified,
     where_stored,
@@ -51,7 +51,6 @@ from finch_array.wide_numbers import (
 from finch_core.errors import FormatError
 from finch_core.frontend.inlining import expression_of
 from finch_core.frontend.seen import Seen
-from finch_core.interface.plugins import when_plugins_change
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
@@ -60,7 +59,6 @@ from finch_core.ir.program import Loop, Program, Stored, Update
 from finch_core.records import define, evolve
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import LINEAR
-from finch_core.runtime.over_buffers import maker_of_fields
 from finch_core.runtime.pickling import keep_texts
 from finch_core.runtime.tensor import Tensor
 
@@ -213,7 +211,8 @@ class Elementwise:
         """The operands with plain integers that an array's dtype cannot hold as numbers that hold
         them, for comparisons and functions that compute with floats, as NumPy has it, and as bools
         for logical functions; None for others."""
-        arrays = [x for x in operands if not isinstance(x, NUMBERS)]
+        typed = [x for x in operands if isinstance(x, np.generic)]
+        arrays = [x for x in operands if not isinstance(x, NUMBERS)] or typed
         wide = [k for k, x in enumerate(operands) if type(x) is int and not hold(arrays, x)]
         if not wide:
             return None
@@ -231,8 +230,13 @@ class Elementwise:
 
     def _of_numbers(self, operands: Sequence[Any]) -> Any:
         """The value on numbers alone, as a tensor without dimensions."""
-        literals = [Literal(x, type_of(x)) for x in operands]
-        return scalar_tensor(self._folded(literals))
+        typed = [x for x in operands if isinstance(x, np.generic)]
+        for x in typed:
+            check_range(x.dtype, operands)
+        found = self._evaluated(operands) if typed else None
+        if found is None:
+            found = self._folded([Literal(x, type_of(x)) for x in operands])
+        return scalar_tensor(found)
 
     def _folded(self, exprs: Sequence[Expr]) -> Any:
         found = constant(self.value(*map(plain, exprs)))
@@ -527,27 +531,6 @@ def _all_dense(operands: Sequence[Any]) -> bool:
 
 def _has_gaps(tensor: Tensor) -> bool:
     return any(level.structure.gaps for level in tensor.layout.levels[:-1])
-
-
-def scalar_tensor(value: Any, fill: Any = None) -> Tensor:
-    """A tensor without dimensions that holds one value."""
-    values = np.array(value, ndmin=1)
-    dtype = values.dtype
-    key = dtype, None if fill is None else np.asarray(fill, dtype).tobytes()
-    make = _scalars.get(key)
-    if make is None:
-        own = np.zeros((), dtype)[()] if fill is None else np.asarray(fill, dtype)[()]
-        if len(_scalars) >= MOST:
-            _scalars.clear()
-        make = _scalars[key] = maker_of_fields(leaves.with_leaf(_LEAF, own, dtype), Tensor)
-    return make((), [{"val": values}])
-
-
-_scalars: dict[Any, Callable[..., Tensor]] = {}
-when_plugins_change(_scalars.clear)
-
-
-_LEAF = leaf_for(0.0, None)
 
 
 def function_named(name: str) -> Any:

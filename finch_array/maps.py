@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.vectorised import Code, function_of
+from finch_array.operands import kind_of
+from finch_array.vectorised import Code, function_of, one_function
 from finch_array.wide_numbers import is_word
 from finch_core.interface.signatures import TensorSignature
 from finch_core.ir.dtypes import type_of
@@ -25,17 +26,21 @@ PLAIN = "biufc"
 
 class Map:
     """A kernel over values, and the value that it computes of a value and numbers. NumPy computes
-    it, where it gives the same bits, until so many values are worth the kernel. A call that any
-    caller could make compiles that; later ones pass the records of both arrays, which have no more
-    than a length and an address, without tensors."""
+    it, where it gives the same bits, until so many values are worth the kernel; always if it is one
+    function of NumPy, of at most ``ONE_FUNCTION`` values. A call that any caller could make
+    compiles the kernel; later ones pass the records of both arrays, which have no more than a
+    length and an address, without tensors."""
 
     def __init__(self, kernel: Kernel[..., Any], value: Callable[..., Expr]) -> None:
         self.kernel, self._value = kernel, value
         self._known: dict[Any, Any] = {}
         self._codes: dict[Any, Code | None] = {}
+        self._functions: dict[Any, tuple[np.ufunc, tuple[Any, ...]] | None] = {}
 
     def __call__(self, out: Any, values: Any, numbers: Sequence[Any]) -> None:
         """Set ``out``, a new array as long as ``values``. Raises what the kernel does."""
+        if out.size <= worth.ONE_FUNCTION and self._is_one_function(out, values, numbers):
+            return
         passed = [Number(x) for x in numbers]
         key = (out.dtype, values.dtype, *[x.signature for x in passed])
         known = self._known.get(key)
@@ -65,14 +70,36 @@ class Map:
             self.kernel(out, values, *numbers)
         free.append((records, first, second))
 
+    def _is_one_function(self, out: Any, values: Any, numbers: Sequence[Any]) -> bool:
+        """Compute values by one function of NumPy; whether that was done."""
+        key = (out.dtype, values.dtype, *[kind_of(x) for x in numbers])
+        try:
+            found = self._functions[key]
+        except KeyError:
+            value = self._value_of(values, numbers)
+            found = self._functions[key] = one_function(value, out.dtype, "a")
+        if found is None:
+            return False
+        function, args = found
+        given = {"a": values}
+        for k, x in enumerate(numbers):
+            if not is_word(x):
+                return False
+            given[f"s{k}"] = x
+        with np.errstate(all="ignore"):
+            function(*[x(given) for x in args], out=out)
+        return True
+
+    def _value_of(self, values: Any, numbers: Sequence[Any]) -> Expr:
+        parts = [Var(f"s{k}", type_of(x)) for k, x in enumerate(numbers)]
+        return self._value(Var("a", values.dtype), *parts)
+
     def _is_computed(self, key: Any, out: Any, values: Any, numbers: Sequence[Any]) -> bool:
         """Compute few values by NumPy; whether that was done."""
         try:
             code = self._codes[key]
         except KeyError:
-            parts = [Var(f"s{k}", type_of(x)) for k, x in enumerate(numbers)]
-            value = self._value(Var("a", values.dtype), *parts)
-            code = self._codes[key] = function_of(value, out.dtype)
+            code = self._codes[key] = function_of(self._value_of(values, numbers), out.dtype)
         if code is None or not all(map(is_word, numbers)):
             return False
         if not worth.are_few((self, key), len(values), worth.WORTH_OF_VALUES):

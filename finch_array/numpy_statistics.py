@@ -31,8 +31,8 @@ def cov(
 ) -> Any:  # fmt: skip
     """The covariances of the rows of ``m`` (``rowvar=False``: of its columns) and of ``y``, as a
     dense matrix of floats, with a ``PerformanceWarning`` where it is large; of one vector its
-    variance. Memory and time are those of what is stored and of the result. Raises ``ValueError`` for more than two dimensions, and what NumPy raises for
-    weights and degrees of freedom."""
+    variance. Memory and time are those of what is stored and of the result. Raises ``ValueError``
+    for more than two dimensions, and what NumPy raises for weights and degrees of freedom."""
     rows = _variables(array_of(m), rowvar, array_of(m).ndim == 1)
     if y is not None:
         other = atleast_nd(array_of(y), 2)

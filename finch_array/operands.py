@@ -44,7 +44,12 @@ def operand(value: Any) -> Any:
     Arrays without dimensions become NumPy scalars. Raises ``TypeError`` for what is no array.
     """
     if value.__class__ is Tensor:
-        return value if value.layout.ndim else np.asarray(value.value, value.dtype)[()]
+        place = value.layout
+        if place.ndim:
+            return value
+        if place.dense and value.dtype.kind in _PLAIN:
+            return value.arrays[0][0]
+        return np.asarray(value.value, value.dtype)[()]
     if isinstance(value, NUMBERS):
         return value
     if value.__class__ is np.ndarray and value.ndim and value.flags.c_contiguous:

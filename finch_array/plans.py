@@ -61,7 +61,8 @@ class Plan:
     ``shared`` is the kernel for shapes of ``SHARED`` turns or more, or where the request says so,
     with parallel loops; None where the compiler refuses these, or the outermost runs over runs.
     ``compiled`` has what has run of both: neither depends on the shapes. ``pointwise`` computes few
-    elements without a kernel."""
+    elements without a kernel, until there is one; ``elementwise`` is the same, for good, of a
+    request that reduces nothing."""
 
     request: Request
     order: orders.Order
@@ -74,6 +75,7 @@ class Plan:
     refill: Any = None
     varies: Any = None
     pointwise: Pointwise | None = None
+    elementwise: Pointwise | None = None
     watched: bool = False
     stored: tuple[str, ...] = ()
     plain: bool = False
@@ -427,6 +429,7 @@ def _complete(
         plan.pointwise = pointwise_of(
             value, seen.indices, seen.leaves, seen.numbers, aligned, fold, plan.format, sieved
         )
+        plan.elementwise = plan.pointwise if fold is None else None
     plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
     plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))

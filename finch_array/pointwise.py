@@ -23,7 +23,7 @@ from finch_array.leaves import differs
 from finch_array.listed import dense_above_lists, listed
 from finch_array.operands import is_dense, stored
 from finch_array.sorted_coordinates import MOST_PLACES, keys_of
-from finch_array.vectorised import EXACT_DTYPES, Code, function_of
+from finch_array.vectorised import EXACT_DTYPES, Code, function_of, one_function
 from finch_array.wide_numbers import is_word
 from finch_core.interface.level import Format
 from finch_core.ir import primitives as prim
@@ -153,6 +153,12 @@ class Pointwise:
         out = self._of_dense(blank(), values, dense)
         out.to_numpy()[tuple(place.values())] = result
         return out
+
+    def one_function(self) -> tuple[np.ufunc, tuple[Code, ...]] | None:
+        """The function of NumPy that the value is where all operands store all elements, and its
+        arguments, of the operands ``a0``, ...; None where it is more than one."""
+        value = structures.simplified(rewrite_expr(self.value, partial(self._known, set())))
+        return one_function(value, self.format.dtype, *self.leaves)
 
     def _entries(self, k: int, source: Any) -> Entries | None:
         """What operand ``k`` stores; None where it is not in lists."""

@@ -11,7 +11,6 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axes_of
-from finch_array.elementwise import scalar_tensor
 from finch_array.joining import has_structure
 from finch_array.leaves import relabelled, with_leaf
 from finch_array.operands import (
@@ -24,6 +23,7 @@ from finch_array.operands import (
 )
 from finch_array.requests import Request, Value, letters
 from finch_array.run import materialised, run
+from finch_array.scalars import scalar_tensor
 from finch_array.spreads import spread
 from finch_array.stored_reductions import UFUNCS, reduced
 from finch_core.ir import primitives as prim

@@ -23,6 +23,7 @@ from finch_array.fill_arguments import (
 )
 from finch_array.leaves import relabelled, stored_values
 from finch_array.listed import widened
+from finch_array.one_pass import one_pass
 from finch_array.operands import (
     IN_ORDER,
     NUMBERS,
@@ -112,7 +113,8 @@ def _found(
             allowed = is_dense_allowed(plan.plan.request, operands, plan.sizes)
         if len(_quick) >= MOST:
             _quick.clear()
-        _quick[quick] = plan, allowed
+        quicker = one_pass(plan, operands) if plan.__class__ is Ready else None
+        _quick[quick] = plan if quicker is None else quicker, allowed
     return found
 
 

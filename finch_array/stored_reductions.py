@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
-from finch_array.elementwise import scalar_tensor
 from finch_array.leaves import differs, relabelled, same, stored_values
 from finch_array.operands import entries, has_memory, is_dense, kinds_of, stored
 from finch_array.requests import Request, Value, letters
 from finch_array.run import coordinates, is_short, run, sorted_tensor
+from finch_array.scalars import scalar_tensor
 from finch_array.sorted_coordinates import order_of
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.structure import Pieces

@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Block, Let, Statement
+from finch_core.ir.assembly_rewrite import read_names
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var
 from finch_core.ir.operators import Operator, cast_value, operator
@@ -47,6 +48,28 @@ def function_of(value: Expr, dtype: np.dtype[Any]) -> Code | None:
         return last(known)
 
     return evaluate
+
+
+def one_function(
+    value: Expr, dtype: np.dtype[Any], *arrays: str
+) -> tuple[np.ufunc, tuple[Code, ...]] | None:
+    """The function of NumPy that an expression is of the variables ``arrays``, all of them, in a
+    dtype, and its arguments: one of these, or a number made of others. None where that is more than
+    one function, or might give other bits than a kernel."""
+    statements = typed(Block((Let(Var("_value", dtype), Cast(value, dtype)),))).statements
+    found = statements[0].value if isinstance(statements[0], Let) else None
+    if len(statements) > 1 or not isinstance(found, Call):
+        return None
+    function, _ = _EXACT.get(found.op, (None, ""))
+    args = [_code(arg) for arg in found.args]
+    if not isinstance(function, np.ufunc) or _code(found) is None:
+        return None
+    if not read_names(found).issuperset(arrays):
+        return None
+    for arg in found.args:
+        if not isinstance(arg, Var) and not read_names(arg).isdisjoint(arrays):
+            return None
+    return function, tuple([code for code in args if code is not None])
 
 
 def _step(statement: Statement) -> tuple[str, Code] | None:
@@ -137,4 +160,4 @@ _EXACT: dict[Operator, tuple[Callable[..., Any], str]] = {
 give the same bits."""
 
 
-__all__ = ["EXACT_DTYPES", "Code", "function_of"]
+__all__ = ["EXACT_DTYPES", "Code", "function_of", "one_function"]

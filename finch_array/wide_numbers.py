@@ -19,7 +19,7 @@ def is_word(number: Any) -> bool:
 def as_words(operands: Sequence[Any]) -> list[Any]:
     """The operands with plain integers beyond 64 bits as floats beside arrays of those, and as
     uint64 beside arrays of that alone. Raises ``OverflowError`` beside bools."""
-    dtypes = [x.dtype for x in operands if not isinstance(x, NUMBERS)]
+    dtypes = [x.dtype for x in operands if hasattr(x, "dtype")]
     floats = any(dtype.kind in "fc" for dtype in dtypes)
     unsigned = dtypes and all(dtype == np.uint64 for dtype in dtypes)
 

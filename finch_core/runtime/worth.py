@@ -12,6 +12,9 @@ WORTH_OF_RUNS = 1 << 24
 NumPy's functions on so many elements."""
 WORTH_OF_VALUES = WORTH
 """The same of kernels that compute values at single elements."""
+ONE_FUNCTION = 1 << 16
+"""The most values that one function of NumPy always computes: it goes over them once, as a kernel
+does, which several cores share only if there are more."""
 MOST = 4096
 
 
@@ -32,4 +35,4 @@ def are_many(key: Any) -> bool:
 _done: dict[Any, int] = {}
 
 
-__all__ = ["CALL", "WORTH_OF_RUNS", "WORTH_OF_VALUES", "are_few", "are_many"]
+__all__ = ["CALL", "ONE_FUNCTION", "WORTH_OF_RUNS", "WORTH_OF_VALUES", "are_few", "are_many"]

@@ -12,6 +12,7 @@ from finch_core.runtime import worth
 def kernels_for_few_elements(monkeypatch):
     """Kernels are compiled at the first call, as for many elements (see ``test_few_elements``)."""
     monkeypatch.setattr(worth, "WORTH_OF_VALUES", -1)
+    monkeypatch.setattr(worth, "ONE_FUNCTION", -1)
 
 
 __all__ = ["kernels_for_few_elements", "quick_compiles"]
