@@ -137,5 +137,5 @@ def test_large_covariances_are_told(monkeypatch):
     x = np.zeros((40, 9))
     x[3, 2] = 1.0
     with pytest.warns(PerformanceWarning, match=r"the result of cov is dense: \(40, 40\)"):
-            found = np.cov(tensor(x, MATRICES["rows"]))
+        found = np.cov(tensor(x, MATRICES["rows"]))
     np.testing.assert_allclose(found.to_numpy(), np.cov(x))
