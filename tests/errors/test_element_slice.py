@@ -4,6 +4,7 @@ import pytest
 from error_support import MATRIX, sparse
 
 from finch_core import FormatError
+from finch_core.interface.array_namespace import METHODS
 from finch_core.plugins import hub
 
 
@@ -11,6 +12,7 @@ from finch_core.plugins import hub
 def _no_array_functions(monkeypatch):
     """As if no plugin provided an array namespace."""
     monkeypatch.setattr(type(hub()), "array_namespaces", types.MappingProxyType({}))
+    monkeypatch.delitem(METHODS, "getitem", raising=False)  # as the hub has it forgotten
 
 
 @pytest.mark.usefixtures("_no_array_functions")

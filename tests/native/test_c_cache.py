@@ -5,7 +5,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -62,15 +61,11 @@ def test_a_compiled_kernel_is_loaded_without_a_compiler_run(monkeypatch):
     assert CBackend().load("k1", 5) is None, "five parameters are another kernel"
 
 
-def test_loading_is_fast():
+def test_loading_runs_no_compiler(monkeypatch):
     kernel, _, _ = storing()
     CBackend().compile(kernel, key="k1")
-    backend, times = CBackend(), []
-    for _ in range(20):
-        before = time.perf_counter()
-        assert backend.load("k1", 1) is not None
-        times.append(time.perf_counter() - before)
-    assert min(times) < 0.002
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert CBackend().load("k1", 1) is not None
 
 
 def test_without_a_key_nothing_is_kept(folder):
