@@ -230,6 +230,9 @@ LARGE_ROOM = 2**20
 KEPT = MOST_AT_ONCE * SMALL
 """Bytes of the buffers of several results that are allocated at once, as they keep each other
 alive."""
+LEAST_AT_ONCE = 6
+"""The least results for which that pays: a part of a block takes longer to make than a small block
+of memory, which the others have to save."""
 ALIGNED = 16
 """Bytes at whose multiples such buffers begin, as those of NumPy do."""
 APART = 1056
@@ -338,7 +341,7 @@ class Room:
             self.values = _values(values)
             nbytes = sum(arrays[part.number].nbytes for part in self.parts)
             most = min(MOST_AT_ONCE, KEPT // nbytes) if nbytes else 0
-            self.most, self.free, self.count = most if most > 1 else 0, [], 0
+            self.most, self.free, self.count = most if most >= LEAST_AT_ONCE else 0, [], 0
 
 
 def _values(values: Sequence[Any]) -> int:
