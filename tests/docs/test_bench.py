@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from typing import Any
@@ -212,3 +213,9 @@ def test_what_a_rule_names_needs_no_conversion_to_be_told() -> None:
     found = [each.run(0.001) for each in made]
     (row,) = [r for r in report.rows(found) if r["data"] == "some (2)"]
     assert row["pays after"] == ""
+
+
+def test_a_clock_that_stands_still_times_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.accumulate(itertools.cycle([0.0, 0.0, 0.25]))
+    monkeypatch.setattr("bench.harness.time.process_time", lambda: next(clock))
+    assert compare({"nothing": lambda: None}, 1.0)["nothing"].seconds > 0
