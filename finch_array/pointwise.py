@@ -106,6 +106,7 @@ class Pointwise:
     format: Format
     sieved: bool
     groups: Sequence[Code | None] | None = field(default=None)
+    _one: Any = field(default=NotImplemented)
 
     def __call__(
         self, operands: Sequence[Any], sizes: Mapping[str, int], blank: Callable[[], Tensor],
@@ -157,8 +158,10 @@ class Pointwise:
     def one_function(self) -> tuple[np.ufunc, tuple[Code, ...]] | None:
         """The function of NumPy that the value is where all operands store all elements, and its
         arguments, of the operands ``a0``, ...; None where it is more than one."""
-        value = structures.simplified(rewrite_expr(self.value, partial(self._known, set())))
-        return one_function(value, self.format.dtype, *self.leaves)
+        if self._one is NotImplemented:
+            value = structures.simplified(rewrite_expr(self.value, partial(self._known, set())))
+            self._one = one_function(value, self.format.dtype, *self.leaves)
+        return self._one  # type: ignore[no-any-return]
 
     def _entries(self, k: int, source: Any) -> Entries | None:
         """What operand ``k`` stores; None where it is not in lists."""

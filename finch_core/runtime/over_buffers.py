@@ -73,7 +73,7 @@ def maker_of_fields(
     """A function that makes tensors of class ``kind`` of a shape, whose fields the levels are
     given, as by ``TensorStorage.set_fields``, whose errors it has."""
     made = unset(format)
-    layout, bare = made.layout, TensorStorage.maker.__func__(kind, format)  # type: ignore[attr-defined]
+    layout, bare = made.layout, kind.maker(format)
     given = [(part.level, part.field.name, part.field.dtype) for part in layout.buffers]
     rest = [0] * (layout.words - layout.ndim)
     in_turn = [part.number for part in layout.buffers] == list(range(len(given)))
