@@ -110,11 +110,9 @@ def _checked(seed: int, count: int, depth: int) -> str:
 
 
 def results(seeds: range, jobs: int, count: int) -> Iterator[str]:
-    """What is wrong with the expressions of these seeds, in some order."""
-    if jobs == 1:
-        yield from (check(seed, count) for seed in seeds)
-        return
-    with multiprocessing.Pool(jobs) as pool:
+    """What is wrong with the expressions of these seeds, in some order. Processes are started anew
+    now and then, since each remembers the kernels of all its expressions (400 KB for each)."""
+    with multiprocessing.Pool(jobs, maxtasksperchild=2000 // count) as pool:
         yield from pool.imap_unordered(partial(check, count=count), seeds, chunksize=count)
 
 
