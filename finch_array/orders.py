@@ -25,6 +25,9 @@ updates in memory, relative to those in registers, which exchanged loops have.""
 COPY, COPY_DENSE = 8.0, 2.0
 """The time of sorting an entry into another order, and of moving an element of a dense operand,
 relative to a step of a loop."""
+CALL_TO_COPY = 1 << 14
+"""The time of calling what copies an operand, however small that is, relative to a step of a
+loop."""
 
 
 LONG = 16.0
@@ -188,7 +191,8 @@ def _cost(
     if not all(name in full for name in late):
         jumps = _jumps(steps, loops, stored, full) if dense else steps[-1]
         cost += jumps * ((SCATTER if dense or len(late) == 1 else HASHED) - 1.0)
-    cost += sum([terms[k].entries * (COPY if terms[k].sparse else COPY_DENSE) for k in copied])
+    for k in copied:
+        cost += CALL_TO_COPY + terms[k].entries * (COPY if terms[k].sparse else COPY_DENSE)
     return cost * (1.0 if stored == list(out) else 1.01)
 
 

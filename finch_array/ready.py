@@ -22,7 +22,7 @@ from finch_core.runtime.arrays import SMALL, dense_makers
 from finch_core.runtime.storage import MOST_AT_ONCE
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer
-from finch_wrappers import swizzle
+from finch_wrappers.swizzle import SwizzleTensor
 
 if TYPE_CHECKING:
     from finch_array.plans import Plan
@@ -185,16 +185,16 @@ class Ready:
         """The result with its own fill and order of dimensions."""
         if self.refill is not None:
             out = relabelled(out, self.refill)
-        return out if self.back is None else swizzle(out, self.back)
+        return out if self.back is None else SwizzleTensor.of_valid(out, self.back)
 
     @property
     def is_plain(self) -> bool:
-        """Whether a call is to make a dense result and to run a kernel that will not be compiled
-        again, on the operands without wrappers that permute their dimensions."""
+        """Whether a call is to make a dense result, whose dimensions may be permuted, and to run a
+        kernel that will not be compiled again, on the operands without such wrappers."""
         kernel = self.specialized
         if kernel is None or kernel.is_draft or not kernel.has_records:
             return False
-        apart = (self.room, self.refill, self.back)
+        apart = (self.room, self.refill)
         return not self.watched and not self.extended and all(part is None for part in apart)
 
     def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:

@@ -85,7 +85,7 @@ def _call_of(ready: Ready, array: np.ndarray[Any, Any], other: Any, place: int) 
     """Calls of a plan whose argument ``place`` is an array like this one, and whose other one is
     like ``other``."""
     template = from_array(array, Tensor).record.copy()
-    word, blank, frames = array.ndim, ready.blank, _Frames()
+    word, blank, back, frames = array.ndim, ready.blank, ready.back, _Frames()
     seen = other.__class__ is not Tensor
 
     def made() -> tuple[Frame, Any, Any, Any]:
@@ -115,7 +115,7 @@ def _call_of(ready: Ready, array: np.ndarray[Any, Any], other: Any, place: int) 
             frame.leave(error, (out, as_tensor(a), as_tensor(b)))
             raise
         free.append(kept)
-        return out
+        return out if back is None else SwizzleTensor.of_valid(out, back)
 
     return call
 

@@ -1,10 +1,11 @@
-"""This room compiles quickly, and kernels compute few elements, too."""
+"""This room compiles quickly, kernels compute few elements, and few elements are copied, too."""
 
 from __future__ import annotations
 
 import pytest
 from quick_compiles import quick_compiles
 
+from finch_array import orders
 from finch_core.runtime import worth
 
 
@@ -15,4 +16,10 @@ def kernels_for_few_elements(monkeypatch):
     monkeypatch.setattr(worth, "ONE_FUNCTION", -1)
 
 
-__all__ = ["kernels_for_few_elements", "quick_compiles"]
+@pytest.fixture(autouse=True)
+def few_elements_are_copied(monkeypatch):
+    """Operands are copied into another order where many elements would be."""
+    monkeypatch.setattr(orders, "CALL_TO_COPY", 0)
+
+
+__all__ = ["few_elements_are_copied", "kernels_for_few_elements", "quick_compiles"]
