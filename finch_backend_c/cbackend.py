@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from finch_backend_c import cache, loader, toolchain
 from finch_core.errors import BackendError
 from finch_core.locks import imported
-from finch_core.records import define, evolve, field
+from finch_core.records import define, evolve, field, frozen
 
 if TYPE_CHECKING:
     from finch_backend_c import beside
@@ -30,6 +30,22 @@ _PLAIN = ("-O", "-g", "-m", "-D", "-W")
 
 OPTIMISATIONS = frozenset({"restrict", "rooms", "sort", "peeling", "equal_names"})
 """The optimisations of this backend that ``Options.disabled`` can name (docs/performance.md)."""
+
+
+@frozen(eq=False)
+class _Translated:
+    """A kernel as C: its text, the letters of its parameters, its notes, and whether it reads
+    windows."""
+
+    source: str
+    letters: str
+    notes: str
+    windows: bool
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """What is stored beside the library."""
+        return self.source, self.letters, self.notes
 
 
 @define
@@ -76,30 +92,54 @@ class CBackend:
 
     def compile(self, kernel: Kernel, *, key: str = "") -> loader.CKernel:
         """Compile a kernel. Raises ``BackendError`` with the compiler's output if that fails."""
+        return self._compiled(self._translated(kernel), key)
+
+    def compile_simpler(
+        self, kernel: Kernel, full: Callable[[], Kernel], *, key: str = ""
+    ) -> loader.CKernel:
+        """The same of a draft of ``kernel``, a simpler form of what ``full`` gives; of that where
+        no draft is made."""
+        translated = self._translated(kernel)
+        if not self._is_draft(translated):
+            return self.compile(full(), key=key)
+        return self._compiled(translated, key, is_simpler=True)
+
+    def compile_beside(self, kernel: Kernel, *, key: str = "") -> beside.Beside | None:
+        """Begin to compile a kernel of which there is a draft, beside this process, into the cache;
+        None without one."""
+        return self._beside(toolchain.find(), key, self._translated(kernel)) if key else None
+
+    def _translated(self, kernel: Kernel) -> _Translated:
         translator = imported("finch_backend_c.entry")
         source = translator.translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
-        letters = translator.signature(kernel)
-        compiler = toolchain.find()
-        is_draft = self.drafts and len(source) <= LARGE
-        if loader.is_parallel(source) and not is_draft:
-            imported("finch_backend_c.threads").begin()
         windows = imported("finch_backend_c.analysis").reads_windows(kernel)
-        told = source, letters, kernel.notes
+        return _Translated(source, translator.signature(kernel), kernel.notes, windows)
+
+    def _is_draft(self, translated: _Translated) -> bool:
+        return self.drafts and len(translated.source) <= LARGE
+
+    def _compiled(self, given: _Translated, key: str, is_simpler: bool = False) -> loader.CKernel:
+        """A kernel, compiled; a draft of a simpler form of it if it ``is_simpler``."""
+        compiler, is_draft, told = toolchain.find(), self._is_draft(given), given.told
+        if loader.is_parallel(given.source) and not is_draft:
+            imported("finch_backend_c.threads").begin()
 
         def use(path: str) -> loader.CKernel:
             made = loader.load(path, *told[:2], is_draft, told[2])
-            if is_draft and key:
-                made.optimised = lambda: self._beside(compiler, key, told, windows)
+            made.is_simpler = is_simpler
+            if is_draft and key and not is_simpler:
+                made.optimised = lambda: self._beside(compiler, key, given)
             return made
 
         if not key:
-            return self._used(compiler, "", self._build(compiler, source, windows), None, use)
+            library = self._build(compiler, given.source, given.windows)
+            return self._used(compiler, "", library, None, use)
         entry = self._entry(compiler, key, is_draft)
         with cache.compiling(entry):
-            found = self._loaded(key, len(letters), is_draft)  # another process was first
+            found = self._loaded(key, len(given.letters), is_draft)  # another process was first
             if found is not None:
                 return found
-            library = self._build(compiler, source, windows)
+            library = self._build(compiler, given.source, given.windows)
             kept = cache.store(entry, library, *told)
         return self._used(compiler, entry, library, kept, use)
 
@@ -119,20 +159,19 @@ class CBackend:
             raise toolchain.broken(compiler, error) from error
 
     def _beside(
-        self, compiler: toolchain.Compiler, key: str, told: tuple[str, str, str], windows: bool
+        self, compiler: toolchain.Compiler, key: str, given: _Translated
     ) -> beside.Beside | None:
         """The kernel of which there is a draft, compiled beside this process into the cache; None
         without one."""
-        source = told[0]
         if cache.directory() is None:
             return None
-        if loader.is_parallel(source):
+        if loader.is_parallel(given.source):
             imported("finch_backend_c.threads").begin()
         full = evolve(self, drafts=False)
-        flags, _ = full._chosen(compiler, source, windows)
+        flags, _ = full._chosen(compiler, given.source, given.windows)
         entry = full._entry(compiler, key, False)
         made: beside.Beside = imported("finch_backend_c.beside").Beside(
-            compiler, flags, source, lambda library: cache.store(entry, library, *told)
+            compiler, flags, given.source, lambda library: cache.store(entry, library, *given.told)
         )
         return made
 

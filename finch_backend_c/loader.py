@@ -59,6 +59,8 @@ class CKernel:
     _signature: str = ""
     optimised: Callable[[], Any] = _none
     """Begins to compile the kernel of a draft (see ``interface.abi``)."""
+    is_simpler: bool = False
+    """Whether the kernel of a draft has other C."""
 
     def __call__(self, control: int, *args: Any) -> int:
         return int(self.function(control, *args))

@@ -84,7 +84,7 @@ class Compilation(Protocol):
         """Return when it has ended, or give up what was not begun."""
 
 
-def _no_other() -> None:
+def _no_other(*_: Any, **__: Any) -> None:
     """A kernel that is not compiled again."""
 
 
@@ -96,7 +96,8 @@ class CompleteKernel:
     """A compiled kernel with every member that the core uses; the optional ones have defaults.
 
     A backend may omit: ``is_draft``, whether the backend can compile the kernel with more
-    optimisation (False); ``optimised()``, which begins to compile a draft with more optimisation
+    optimisation (False); ``is_simpler``, whether that was made of other assembly than this (False);
+    ``optimised()``, which begins to compile a draft with more optimisation
     beside its caller, and gives a ``Compilation``, or None where it cannot; ``notes``,
     ``Kernel.notes`` of the compiled kernel, stored on disk with it (None); ``guard()``, the word of
     the calling thread's control blocks by which signals reach it (0); ``pool()``, the word by which
@@ -121,6 +122,7 @@ class CompleteKernel:
         "inline_cache",
         "interruption",
         "is_draft",
+        "is_simpler",
         "notes",
         "optimised",
         "owner",
@@ -140,6 +142,7 @@ class CompleteKernel:
         self._adopt: Callable[[int, int], Any] = made.adopt
         self.function: Callable[..., int] = getattr(made, "function", made)
         self.is_draft: bool = getattr(made, "is_draft", False)
+        self.is_simpler: bool = getattr(made, "is_simpler", False)
         self.notes: str | None = getattr(made, "notes", None)
         self.optimised: Callable[[], Compilation | None] = getattr(made, "optimised", _no_other)
         self.guard: Callable[[], int] = getattr(made, "guard", int)
@@ -260,7 +263,10 @@ class CompleteBackend:
     frozenset ``names`` contains, and ``optimisations``, the frozenset of all such names;
     ``draft() -> Backend``, the backend set to compile sooner with less optimisation, for kernels
     with little work. The kernels of a draft backend have ``is_draft`` set if they can be compiled
-    again with more optimisation.
+    again with more optimisation. A draft backend may have ``compile_simpler(kernel, full, *,
+    key="")``, which compiles a draft of ``kernel``, a simpler form of ``full()``, or that where it
+    makes no draft; and ``compile_beside(kernel, *, key="")``, which begins to compile the kernel of
+    a draft beside the caller, and gives a ``Compilation``, or None where it cannot.
     """
 
     def __init__(self, made: Any) -> None:
@@ -280,6 +286,24 @@ class CompleteBackend:
     def compile(self, kernel: Kernel, *, key: str = "") -> CompleteKernel:
         with self._blamed(f"does not compile the kernel {kernel.name!r}"):
             return CompleteKernel(self.made.compile(kernel, key=key), self.name)
+
+    @property
+    def compiles_simpler(self) -> bool:
+        """Whether there is ``compile_simpler``."""
+        return hasattr(self.made, "compile_simpler")
+
+    def compile_simpler(
+        self, kernel: Kernel, full: Callable[[], Kernel], *, key: str = ""
+    ) -> CompleteKernel:
+        with self._blamed(f"does not compile the kernel {kernel.name!r}"):
+            return CompleteKernel(self.made.compile_simpler(kernel, full, key=key), self.name)
+
+    def compile_beside(self, kernel: Kernel, *, key: str) -> Compilation | None:
+        """Begin to compile the kernel of a draft with more optimisation; None where the backend
+        cannot."""
+        begun: Callable[..., Compilation | None] = getattr(self.made, "compile_beside", _no_other)
+        with self._blamed(f"does not compile the kernel {kernel.name!r}"):
+            return begun(kernel, key=key)
 
     def load(self, key: str, params: int) -> CompleteKernel | None:
         with self._blamed("does not load a kernel that it has kept"):

@@ -13,7 +13,7 @@ found which tensors those are).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,8 @@ from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private, S
 from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Buffer, Expr, Index, Literal, Var
-from finch_core.ir.program import Extent, Loop, Update
+from finch_core.ir.program import Extent, Loop, Stmt, Update
+from finch_core.ir.rewrite import rewrite_statements
 from finch_core.lower.races import Reduction, Roles
 from finch_core.lower.work import Work
 from finch_core.records import define, evolve
@@ -36,6 +37,20 @@ if TYPE_CHECKING:
     from finch_core.interface.context import Context
 
 LowerLoop = Callable[[Any, Loop], None]
+
+
+def loops_in_turn(stmt: Stmt, parallel: Mapping[Index, Roles]) -> Stmt:
+    """``stmt`` with parallel loops as plain ones where the parts compute the same bits: where they
+    reduce into nothing, or into integers and bools. ``stmt`` itself if there are none."""
+
+    def plain(node: Stmt) -> Stmt:
+        if not isinstance(node, Loop) or not node.parallel:
+            return node
+        reduced = parallel[node.index].reduced
+        exact = all(concrete(tensor.format.dtype).kind in "biu" for tensor in reduced)
+        return evolve(node, parallel=False) if exact else node
+
+    return rewrite_statements(stmt, plain)
 
 
 def lower_turns(ctx: Context, stmt: Loop, count: Expr, lower: LowerLoop) -> bool:
@@ -375,4 +390,4 @@ def _exchange(whole: BoundLevel, own: BoundLevel) -> None:
         setattr(own, name, held)
 
 
-__all__ = ["lower_parallel", "lower_turns"]
+__all__ = ["loops_in_turn", "lower_parallel", "lower_turns"]

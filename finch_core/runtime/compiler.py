@@ -4,6 +4,7 @@ process whose kernels come from the disk needs none of it."""
 from __future__ import annotations
 
 import finch_core.looplets.reversed  # noqa: F401  # only wrappers use it, loaded at any time
+from finch_core.lower.parallel import loops_in_turn
 from finch_core.runtime.kernel_lowering import (
     MERGE_BY_CASES,
     TooManyRegions,
@@ -12,4 +13,7 @@ from finch_core.runtime.kernel_lowering import (
 )
 from finch_core.runtime.normalize import normalize
 
-__all__ = ["MERGE_BY_CASES", "TooManyRegions", "check_disabled", "lower_kernel", "normalize"]
+__all__ = [
+    "MERGE_BY_CASES", "TooManyRegions", "check_disabled", "loops_in_turn", "lower_kernel",
+    "normalize",
+]  # fmt: skip

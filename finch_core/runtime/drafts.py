@@ -4,9 +4,10 @@ kernel when they have much to do (``docs/decisions/024-drafts.md``)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from finch_core.errors import BackendError
 from finch_core.interface.abi import Compilation, CompleteKernel
 from finch_core.locks import Lock
 from finch_core.records import define, field
@@ -32,28 +33,40 @@ def may_be_draft(values: Sequence[Any], options: Options) -> bool:
 @define(eq=False)
 class Draft:
     """What is known of a draft: how long it has run, and the compiler that works on the kernel
-    which will replace it."""
+    which will replace it.
+
+    ``made`` may begin to compile that. If it ``lowers``, the kernel has to be lowered first, by the
+    caller: ``beside`` does, and begins to compile it."""
 
     made: CompleteKernel
     options: Options
+    lowers: bool
+    beside: Callable[[], Compilation | None]
     seconds: float = 0.0
     _compilation: Compilation | None = None
     _lock: Lock = field(factory=Lock)
 
-    def begin(self) -> bool:
-        """Whether the kernel is compiled beside the caller: from now on, if it was not before."""
+    def begin(self, calls: int) -> bool:
+        """Whether the kernel is compiled beside the caller, who has called the draft so often: from
+        now on, if it was not before. If it has to be lowered first, the draft will do until it has
+        run for long."""
+        if self.lowers and not self.is_long(calls):
+            return True
         with self._lock:
             if self._compilation is None:
-                self._compilation = self.made.optimised()
+                try:
+                    self._compilation = self.beside() if self.lowers else self.made.optimised()
+                except (BackendError, OSError):  # the caller compiles it, and tells
+                    return False
             return self._compilation is not None
 
-    def will_do(self, values: Sequence[Any]) -> bool:
-        """Whether the draft is to run on these arguments. Begins to compile the kernel if they are
-        more than a draft is for."""
+    def will_do(self, values: Sequence[Any], calls: int) -> bool:
+        """Whether the draft is to run on these arguments, after so many calls. Begins to compile
+        the kernel if they are more than a draft is for."""
         if are_small(values, self.options.small):
             return True
         beside = self.options.beside
-        return beside is not None and are_small(values, beside) and self.begin()
+        return beside is not None and are_small(values, beside) and self.begin(calls)
 
     def is_long(self, calls: int) -> bool:
         """Whether it has run for so long, in so many calls, that it is to be replaced."""

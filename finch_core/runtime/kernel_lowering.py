@@ -20,6 +20,7 @@ from finch_core.ir.storage_types import typed_and_stored
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.content_ranges import content_ranges
 from finch_core.lower.contents import mark_buffers
+from finch_core.lower.parallel import loops_in_turn
 from finch_core.lower.passes import Check, Unit
 from finch_core.lower.statements import FinchRules
 from finch_core.optimize import PASSES, optimize_kernel
@@ -57,12 +58,16 @@ def lower_kernel(
     arguments: tuple[BoundParameter, ...],
     options: Options,
     watch: Watch | None = None,
+    in_turn: bool = False,
 ) -> asm.Kernel:
-    """The assembly of a normalised program, typed and optimised.
+    """The assembly of a normalised program, typed and optimised. If ``in_turn``, parallel loops are
+    plain ones where these compute the same bits.
 
     Raises ``TooManyRegions`` where merges by cases make more than ``MOST_REGIONS``; ``unit`` is
     then of no more use.
     """
+    if in_turn:
+        stmt = loops_in_turn(stmt, unit.parallel)
     ctx = _context(unit, arguments, options)
     ctx.watch = watch
     if not options.disabled & {MERGE_BY_CASES, "predicated_merge"}:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import Span
-from finch_core.interface.abi import CompleteBackend, CompleteKernel
+from finch_core.interface.abi import Compilation, CompleteBackend, CompleteKernel
 from finch_core.interface.layout import local_records
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import Signature, parameters
@@ -41,6 +41,7 @@ class Lowered:
     """The reads that a ``PerformanceWarning`` has been given for, in any specialisation."""
     seconds: dict[str, float] = field(factory=dict)
     _compiled: CompleteKernel | None = None
+    _is_lowered: bool = False
     cached: bool = False
 
     def as_text(self, stage: str) -> str:
@@ -58,7 +59,10 @@ class Lowered:
         if stage == "assembly":
             return self.kernel.as_text()
         if stage == "source":
-            return (self._compiled or self.compile()).source
+            compiled = self._compiled
+            if compiled is None or (self.is_draft and self._simpler is not None):
+                compiled = self.compile()
+            return compiled.source
         raise ValueError(f"there is no stage {stage!r}; there are {', '.join(STAGES)}")
 
     @property
@@ -98,23 +102,41 @@ class Lowered:
     @cached_property
     def kernel(self) -> asm.Kernel:
         """The assembly."""
+        kernel = self._lowered()
+        self._made("assembly", kernel)
+        return kernel
+
+    @cached_property
+    def _simpler(self) -> asm.Kernel | None:
+        """The assembly of a draft: with parallel loops as plain ones, which takes less time to
+        lower and to compile, where these compute the same bits. None where there are none."""
+        body, unit, _ = self._normalized
+        if not unit.parallel or _compiler().loops_in_turn(body, unit.parallel) is body:
+            return None
+        kernel = self._lowered(in_turn=True)
+        self._made("assembly", kernel)
+        return kernel
+
+    def _lowered(self, in_turn: bool = False) -> asm.Kernel:
         found = self._normalized
         with self._timed("lower"):
             compiler = _compiler()
             compiler.check_disabled(self.options, self.backend)
+            if self._is_lowered:  # what is normalised is lowered but once
+                found = compiler.normalize(self.program, self.signatures, self._lowering_options)
+            self._is_lowered = True
             kernel: asm.Kernel
             try:
-                kernel = compiler.lower_kernel(*found, self._lowering_options)
+                kernel = compiler.lower_kernel(*found, self._lowering_options, in_turn=in_turn)
             except compiler.TooManyRegions:
                 disabled = self.options.disabled | {compiler.MERGE_BY_CASES}
                 options = self._lowering_options = evolve(self.options, disabled=disabled)
                 found = compiler.normalize(self.program, self.signatures, options)
-                kernel = compiler.lower_kernel(*found, options)
+                kernel = compiler.lower_kernel(*found, options, in_turn=in_turn)
         unit = found[1]
         if unit.costly:
             notes = _access_order().noted(unit.costly, self.program.source)
             kernel = evolve(kernel, notes=notes)
-        self._made("assembly", kernel)
         return kernel
 
     def watched(self, watch: Watch) -> asm.Kernel:
@@ -144,7 +166,7 @@ class Lowered:
             if draft:
                 backend = backend.draft()
             cached, is_first = self.cached, self._compiled is None
-            self._compiled = self._load(backend) or self._build(backend)
+            self._compiled = self._load(backend) or self._build(backend, draft)
             if not is_first:
                 self.cached = cached  # it says where the draft was found
             self._made("source", self._compiled)
@@ -182,11 +204,18 @@ class Lowered:
         elif notes:
             self._warn(_access_order().read_notes(notes, self.program.source))
 
-    def _build(self, backend: CompleteBackend) -> CompleteKernel:
-        kernel = self.kernel
+    def _build(self, backend: CompleteBackend, draft: bool) -> CompleteKernel:
+        simpler = self._simpler if draft and backend.compiles_simpler else None
+        kernel = self.kernel if simpler is None else simpler
         with self._timed("compile"):
-            compiled: CompleteKernel = backend.compile(kernel, key=self.key)
-        return compiled
+            if simpler is None:
+                return backend.compile(kernel, key=self.key)
+            return backend.compile_simpler(kernel, lambda: self.kernel, key=self.key)
+
+    def compile_beside(self) -> Compilation | None:
+        """Begin to compile the kernel that replaces a draft, beside the caller; None where the
+        backend cannot."""
+        return self.backend.draft().compile_beside(self.kernel, key=self.key)
 
     @cached_property
     def key(self) -> str:

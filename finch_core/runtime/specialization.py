@@ -63,6 +63,11 @@ Entering = Callable[["Specialization", Callable[[Any], Any] | None], None]
 made, if it has an inline cache (``interface.inline_cache``); None: it has none any more."""
 
 
+def _draft_of(lowered: Lowered, compiled: CompleteKernel) -> Draft:
+    lowers = compiled.is_simpler or lowered.cached
+    return Draft(compiled, lowered.options, lowers, lowered.compile_beside)
+
+
 def _nobody() -> None:
     """No kernel waits for an inline cache."""
 
@@ -88,7 +93,7 @@ class Specialization:
         self.entering: Callable[[], Entering | None] = _nobody
         program = lowered.program
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
-        self._draft = Draft(self._compiled, lowered.options) if lowered.is_draft else None
+        self._draft = _draft_of(lowered, self._compiled) if lowered.is_draft else None
         self._local_formats = record_formats(program, lowered.signatures)
         self.has_locals = bool(self._local_formats)
         self._pool: list[Workspace] = []
@@ -135,7 +140,7 @@ class Specialization:
         being written by another call, ``FormatError`` for an integer beyond 64 bits, and whatever
         the kernel fails with.
         """
-        if (draft := self._draft) is not None and not draft.will_do(values):
+        if (draft := self._draft) is not None and not draft.will_do(values, self._counts.in_python):
             self.finish()
         call, repeatable = self.call_alone, self._is_repeatable
         blank = blank_places(values) if repeatable else ()
@@ -170,7 +175,7 @@ class Specialization:
         signatures, of which those that are written were made for this call: they share no memory
         with others. Raises ``FormatError`` for an integer beyond 64 bits, and whatever the kernel
         fails with."""
-        if (draft := self._draft) is not None and not draft.will_do(values):
+        if (draft := self._draft) is not None and not draft.will_do(values, self._counts.in_python):
             self.finish()
         if self._simple:
             words = [value.address for value in values]
@@ -259,9 +264,10 @@ class Specialization:
             found = call(words, given, values)
             draft.seconds += perf_counter() - start
             calls = self._counts.in_python
-            replaced = not draft.is_long(calls) or draft.begin()
-            if not replaced and (calls > 1 or self.lowered.cached):  # not twice in one call
-                self.finish()
+            if draft.is_long(calls):
+                later = calls > 1 or self.lowered.cached  # not twice in one call
+                if (later or not draft.lowers) and not draft.begin(calls) and later:
+                    self.finish()
             return found
 
         return drafted

@@ -11,13 +11,13 @@ import time
 import numpy as np
 import pytest
 
-from finch_backend_c import beside, cache, toolchain
+from finch_backend_c import beside, cache, cbackend, toolchain
 from finch_core import Tensor, _, kernel, parallel
 from finch_core.errors import PerformanceWarning
 from finch_core.interface.abi import POOL
 from finch_core.runtime import drafts
 from finch_core.runtime.options import ALONG_DATA
-from finch_levels import Element, Scalar, SparseList
+from finch_levels import Dense, Element, Scalar, SparseList
 
 
 @pytest.fixture(autouse=True)
@@ -191,12 +191,85 @@ def test_the_kernel_has_threads_though_the_draft_has_none():
     assert the_one(total).control_block()[POOL]
 
 
+def by_rows():
+    @kernel
+    def product(y, A, x):
+        y[...] = 0
+        for i in parallel(_):
+            for j in _:
+                y[i] += A[i, j] * x[j]
+
+    return product
+
+
+def rows():
+    rng = np.random.default_rng(3)
+    A = rng.random((40, 30)) * (rng.random((40, 30)) < 0.4)
+    return np.zeros(40), Tensor(Dense(SparseList(Element(0.0))), A), rng.random(30)
+
+
+def test_the_draft_of_a_parallel_loop_is_a_plain_loop():
+    """Where its parts compute the same bits: it takes less time to lower and to compile."""
+    product, (y, A, x) = by_rows(), rows()
+    product(y, A, x)
+    first, entry = y.copy(), the_one(product)
+    assert "parallel_run" not in entry._compiled.source
+    assert "parallel_run" in product.lower(y, A, x).as_text("source")
+
+    def called():
+        product(y, A, x)
+        assert y.tobytes() == first.tobytes()
+        return not entry.is_draft
+
+    until(called)
+    assert "parallel_run" in entry._compiled.source
+    assert entry.control_block()[POOL]
+
+
+def test_the_draft_of_a_process_before_is_replaced_beside_the_calls():
+    product, (y, A, x) = by_rows(), rows()
+    product(y, A, x)
+    again = by_rows()
+    for _call in range(5):
+        again(y, A, x)
+    entry = the_one(again)
+    assert again.stats()["from_disk"] == 1
+    assert entry.is_draft or entry.control_block()[POOL]
+    until(lambda: again(y, A, x) is None and not entry.is_draft)
+    assert "parallel_run" in entry._compiled.source
+    np.testing.assert_allclose(y, A.to_numpy() @ x)
+
+
+def test_sums_of_floats_keep_their_parts():
+    """Those of a plain loop round elsewhere."""
+
+    @kernel
+    def total(s, x):
+        s[...] = 0
+        for i in parallel(_):
+            s[()] += x[i]
+
+    s, x = Scalar(0.0), np.arange(10.0)
+    total(s, x)
+    assert the_one(total).is_draft
+    assert "parallel_run" in the_one(total)._compiled.source
+
+
+def test_a_large_kernel_is_compiled_with_its_parts(monkeypatch):
+    """Where the backend makes no draft."""
+    monkeypatch.setattr(cbackend, "LARGE", 100)
+    product, (y, A, x) = by_rows(), rows()
+    product(y, A, x)
+    assert not the_one(product).is_draft
+    assert "parallel_run" in the_one(product)._compiled.source
+
+
 PROGRAM = """
 import os, sys
 import numpy as np
 from finch_core import kernel
 from finch_core.runtime import drafts
-from finch_backend_c import beside
+from finch_backend_c import beside, cbackend
 drafts.DRAFT_CALLS = 0
 @kernel
 def total(s, x):
