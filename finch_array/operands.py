@@ -151,9 +151,10 @@ class Stored:
 
 def stored(array: Any) -> Stored:
     """The tensor or wrapper inside of those that permute dimensions."""
-    if array.__class__ is not Tensor:
-        array = settled(array)
-    axes = tuple(range(array.ndim))
+    if array.__class__ is Tensor:
+        return Stored(array, IN_ORDER[array.ndim])
+    array = settled(array)
+    axes = IN_ORDER[array.ndim]
     inner = array
     while getattr(inner, "permutes", False):
         perm = inner.perm

@@ -209,14 +209,16 @@ def analysed(
 def reads_gaps_at_constants(
     request: Request, operands: Sequence[Any], sizes: Mapping[str, int]
 ) -> bool:
-    """Whether a level with gaps is read at one index: that of a dimension of size 1 that stands for
-    a longer one, or is not in the result. Nothing may be stored there, whatever the structure of
-    the result."""
-    for leaf in _seen(request, operands, sizes).leaves.values():
-        dropped = [kind for name, kind in leaf.structures.items() if name not in request.out]
-        if any(kind.gaps for kind in (*leaf.at_constants, *dropped)):
-            return True
-    return False
+    """Whether a level with gaps is read at one index, that of a dimension of size 1 that stands for
+    a longer one, or within a loop over a dimension that is not in the result. Nothing may be stored
+    there, whatever the structure of the result, and yet an element of it is written: turns of such
+    a loop write it again."""
+    leaves = _seen(request, operands, sizes).leaves.values()
+    drops = any(name not in request.out for leaf in leaves for name in leaf.structures)
+    kinds = [kind for leaf in leaves for kind in leaf.at_constants]
+    if drops:
+        kinds += [kind for leaf in leaves for kind in leaf.structures.values()]
+    return any(kind.gaps for kind in kinds)
 
 
 def _analysed(request: Request, seen: _Operands, sizes: Mapping[str, int]) -> structures.Analysis:

@@ -23,7 +23,7 @@ MOST = 4096
 """The most calls that are remembered; beyond it all are forgotten."""
 
 _calls: dict[Any, Call] = {}
-_once: set[Any] = set()
+_times: dict[Any, int] = {}
 when_plugins_change(_calls.clear)
 
 
@@ -53,13 +53,12 @@ recall = _calls.get
 
 
 def comes_again(key: Any) -> bool:
-    """Whether a call with this key came before, so that it is worth to be remembered."""
-    if key in _once:
-        return True
-    if len(_once) >= MOST:
-        _once.clear()
-    _once.add(key)
-    return False
+    """Whether a call with this key came before, so that it is worth to be remembered: its second,
+    fourth, eighth, as it may not be possible yet, or never."""
+    if len(_times) >= MOST:
+        _times.clear()
+    times = _times[key] = _times.get(key, 0) + 1
+    return times > 1 and not times & (times - 1)
 
 
 def remember(key: Any, ready: Ready, a: Any, b: Any) -> None:

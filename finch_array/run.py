@@ -130,6 +130,7 @@ class WithCopies:
     size: tuple[int, ...]
     dense: bool
     given: Any
+    inner: tuple[Any, Callable[[], Request]]
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         request = self.plan.request
@@ -137,8 +138,8 @@ class WithCopies:
         if dense != self.dense or magnitudes(operands, self.sizes) != self.size:
             told = _told(self.key, operands, self.given)
             return _found(self.key, self.make, operands, self.given, told)
-        key, make, copies = _copying(self.plan, self.key, operands)
-        return run(key, make, copies, self.given)
+        key, make = self.inner
+        return run(key, make, _with_copies(self.plan, operands), self.given)
 
 
 Again = Ready | PassedNumbers | WithCopies
@@ -272,9 +273,10 @@ def _prepared(
     size = magnitudes(operands, sizes)
     plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
     if plan.copies:
-        again = WithCopies(plan, key, make, sizes, size, dense, given)
-        inner, request, copies = _copying(plan, key, operands)
-        return *_prepared(inner, request, copies, given, _told(inner, copies, given))[:2], again
+        own, request = inner = _copying(plan, key)
+        again = WithCopies(plan, key, make, sizes, size, dense, given, inner)
+        copies = _with_copies(plan, operands)
+        return *_prepared(own, request, copies, given, _told(own, copies, given))[:2], again
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
         plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
@@ -282,14 +284,16 @@ def _prepared(
     return ready, operands, ready
 
 
-def _copying(
-    plan: plans.Plan, key: Any, operands: Sequence[Any]
-) -> tuple[Any, Callable[[], Request], list[Any]]:
-    """The request in the loops that operands are copied for, whatever others cost: its key, what
-    makes it, and the operands with their copies."""
+def _copying(plan: plans.Plan, key: Any) -> tuple[Any, Callable[[], Request]]:
+    """The request in the loops that operands are copied for, whatever others cost: its key, and
+    what makes it."""
     loops = plan.order.loops
-    copies = [_copied(plan, k, x) for k, x in enumerate(operands)]
-    return ("copied", key, loops), lambda: evolve(plan.request, loops=loops), copies
+    return ("copied", key, loops), lambda: evolve(plan.request, loops=loops)
+
+
+def _with_copies(plan: plans.Plan, operands: Sequence[Any]) -> list[Any]:
+    """The operands with their copies."""
+    return [_copied(x, plan.copies[k]) if k in plan.copies else x for k, x in enumerate(operands)]
 
 
 def _request(key: Any, make: Callable[[], Request]) -> Request:
@@ -374,13 +378,9 @@ def in_format(array: Any, format: Format) -> Tensor:
 # -- copies in another order ------------------------------------------------------------------
 
 
-def _copied(plan: plans.Plan, k: int, operand: Any) -> Any:
-    if k not in plan.copies:
-        return operand
+def _copied(operand: Any, order: Sequence[int]) -> Any:
     found = stored(operand)
-    order = plan.copies[k]
-    axes = tuple(found.axes[p] for p in order)
-    return as_seen(reordered(found.source, order), axes)
+    return as_seen(reordered(found.source, order), [found.axes[p] for p in order])
 
 
 _BLOCK = 1 << 15

@@ -9,8 +9,17 @@ from array_support import MATRICES, data, fa, tensor
 from finch_array import run
 from finch_array.fill_arguments import PassedNumbers
 from finch_array.operands import stored
+from finch_core import Tensor
 from finch_core.runtime.specialization import Specialization
-from finch_levels import Dense, Element, SparseList
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseBlockList,
+    SparseByteMap,
+    SparseHash,
+    SparseList,
+)
 from finch_wrappers import stride
 
 OTHER = data((4, 5), seed=7)
@@ -233,3 +242,17 @@ def test_views_that_are_copied():
             V, v = stride(A, slice(None, None, -2), slice(None, None, 2)), a[::-2, ::2]
             np.testing.assert_allclose(fa.sum(V, axis=0).to_numpy(), v.sum(0))
             np.testing.assert_allclose(fa.einsum("ij,i->j", V, [1.0, 2]).to_numpy(), [1, 2] @ v)
+
+
+@pytest.mark.parametrize("inner", [Dense, RunList, SparseList])
+@pytest.mark.parametrize("outer", [Dense, SparseList, SparseByteMap, SparseHash, SparseBlockList])
+def test_rows_without_elements_of_parts_at_one_index(outer, inner, monkeypatch):
+    """Whatever the level is that is read at this index: nothing is stored in the rows around it."""
+    monkeypatch.setenv("FINCH_BACKEND", "interpreter")
+    a = np.zeros((3, 3, 2))
+    a[0, 1], a[2, :2, 1] = (3, 1), (4, 2)
+    for index in ((slice(None), 1), (slice(None), slice(None), 1), (slice(None), 1, 1)):
+        for fill in (5.0, 2.0, 7.0):
+            x = np.where(a == 0, fill, a)
+            A = Tensor(outer(inner(Dense(Element(fill)))), x)
+            assert np.array_equal(np.asarray(A[index]), x[index])
