@@ -215,7 +215,8 @@ class Lowered:
     def compile_beside(self) -> Compilation | None:
         """Begin to compile the kernel that replaces a draft, beside the caller; None where the
         backend cannot."""
-        return self.backend.draft().compile_beside(self.kernel, key=self.key)
+        kernel = roomy(self.program.name, lambda: self.kernel)
+        return self.backend.draft().compile_beside(kernel, key=self.key)
 
     @cached_property
     def key(self) -> str:

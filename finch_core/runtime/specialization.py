@@ -35,6 +35,7 @@ from finch_core.interface.abi import (
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import ScalarSignature, Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
+from finch_core.ir.depth import roomy
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.program import swapped, written
 from finch_core.locks import Lock
@@ -227,7 +228,7 @@ class Specialization:
             if self._draft is not None:
                 self._draft.wait()
                 try:
-                    self._compiled = self.lowered.compile()
+                    self._compiled = roomy(self.lowered.program.name, self.lowered.compile)
                 except (BackendError, OSError) as error:
                     failure = error
                 self._threads = threading.local()  # the kernel may have more threads
