@@ -76,12 +76,12 @@ def dense_makers(
             template[k] = n
         template[place + 1] = cells
         free: list[tuple[Any, Any, int, int]] = []
-        pop, count = free.pop, 0
+        pop, made_last = free.pop, 0
 
         def more() -> tuple[Any, Any, int, int]:
             """New records and arrays with their addresses, of which one is given."""
-            nonlocal count
-            count = min(2 * count, MOST_AT_ONCE) or 1
+            nonlocal made_last
+            made_last = count = min(2 * made_last, MOST_AT_ONCE) or 1
             if count == 1:
                 record, values = template.copy(), np.empty(cells, dtype)
                 record[place] = start = address_of(values)
@@ -114,8 +114,8 @@ def dense_makers(
         def more_records() -> tuple[Any, int, int, Any, Any]:
             """New records with their addresses, where each has the address of its values among the
             words of all, and these words to be set and to be read; of which one is given."""
-            nonlocal count
-            count = min(2 * count, MOST_AT_ONCE) or 1
+            nonlocal made_last
+            made_last = count = min(2 * made_last, MOST_AT_ONCE) or 1
             records = np.empty((count, words), np.uint64)
             records[:] = template
             address = address_of(records)

@@ -122,12 +122,12 @@ class TensorStorage:
         made = unset(format) if like is None else unset(like).alike(format)
         signature, parts, arrays, new = made.signature, made.layout, made.arrays, cls.__new__
         free: list[tuple[Any, int]] = []
-        pop, count = free.pop, 0
+        pop, made_last = free.pop, 0
 
         def more() -> tuple[Any, int]:
             """New records with their addresses, of which one is given."""
-            nonlocal count
-            count = min(2 * count, MOST_AT_ONCE) or 1
+            nonlocal made_last
+            made_last = count = min(2 * made_last, MOST_AT_ONCE) or 1
             records = np.empty((count, made.record.size), np.uint64)
             records[:] = made.record
             start = address_of(records)

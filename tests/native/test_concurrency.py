@@ -8,9 +8,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from concurrent_program import MATRIX, THREADS, new_kernel, run_all, together, wanted
 
 from finch_core import Tensor, _, kernel
+from finch_core.runtime import arrays, storage
 from finch_levels import Dense, Element, Scalar, SparseList
 
 PROGRAM = Path(__file__).with_name("concurrent_program.py")
@@ -131,3 +133,26 @@ def test_python_runs_while_a_kernel_does():
         ticks += 1
     worker.join()
     assert ticks > 10
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_tensors_are_made_while_another_thread_makes_more_memory(kind, monkeypatch):
+    """Both take from memory for several tensors; a thread is stopped where an address is found."""
+    if kind == "sparse":
+        module, make = storage, Tensor.maker(Dense(SparseList(Element(0.0))))
+    else:
+        module, make = arrays, arrays.dense_makers(Dense(Element(0.0)), Tensor)((3,))
+    address_of, others, running = module.address_of, [], []
+
+    def stopped(array):
+        if not running:
+            running.append("another thread")  # which is not stopped there
+            others.append(make())
+            running.clear()
+        return address_of(array)
+
+    monkeypatch.setattr(module, "address_of", stopped)
+    made = [*[make() for _turn in range(20)], *others]
+    assert others
+    assert len({tensor.address for tensor in made}) == len(made)
+    assert all(tensor.record[0] == (3 if kind == "dense" else 0) for tensor in made)
