@@ -23,6 +23,7 @@ from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.expressions import alike
+from finch_core.records import evolve
 from finch_core.runtime import devices
 from finch_core.runtime.compressed import format_of
 from finch_core.runtime.convert import from_coordinates
@@ -159,13 +160,25 @@ def full_like(
     format: Format | None = None,
     device: Any = None,
 ) -> Tensor:
-    """An array of one value, by default of the shape, dtype and, if it is sparse, format of ``x``.
-    Raises ``OverflowError`` for an integer that the dtype cannot hold."""
+    """An array of one value, by default of the shape, dtype and, if it is sparse, format of ``x``,
+    with lists for levels that compute their elements. Raises ``OverflowError`` for an integer that
+    the dtype cannot hold."""
     array = array_of(x)
     wanted = array.dtype if dtype is None else dtype
     if format is None and array.__class__ is Tensor and not is_dense(array):
-        format = array.format
+        format = _passing(array.format)
     return full(array.shape, fill_value, dtype=wanted, format=format, device=device)
+
+
+def _passing(format: Any) -> Any:
+    """``format`` with lists for levels that compute their elements: these may have other values
+    than the fill where nothing is stored."""
+    if format.is_leaf:
+        return format
+    below = _passing(format.child)
+    if not format.passes_values:
+        return hub().layout("compressed")(below)
+    return format if below is format.child else evolve(format, lvl=below)
 
 
 def zeros_like(

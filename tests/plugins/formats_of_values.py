@@ -7,10 +7,11 @@ from typing import Any
 import attrs
 import numpy as np
 
+from finch_core.errors import FormatError
 from finch_core.interface.tensorlike import Constant
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Load, call
-from finch_core.level import Field, Format, Mode, Order, check_child
+from finch_core.level import Field, Format, Mode, Order, check_child, check_leaf
 from finch_core.looplets import Lookup, Switch
 
 FLOAT = np.dtype(float)
@@ -146,6 +147,37 @@ class Shifted(Format):
         return Lookup(
             lambda ctx, i: Constant(fiber.subfiber(base + i).read(ctx) + Load(add, fiber.pos))
         )
+
+
+@attrs.frozen
+class Counted(Format):
+    """Element ``i`` of fiber ``p`` is ``p + i``; nothing is stored."""
+
+    lvl: Format = attrs.field(converter=check_leaf)
+
+    name = "Counted"
+    order = Order.ANY
+    thaws = False
+    protocols = frozenset({"walk", "follow"})
+    limit = staticmethod(lambda fiber, fill: np.zeros(len(fiber), bool))
+    fields = ()
+
+    def sizes(self, positions: int, shape: int, fields: Any) -> Any:
+        return {}, 0
+
+    def declare(self, ctx: Any, lvl: Any, init: Any) -> None:
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Any, lvl: Any, start: Any, stop: Any) -> None:
+        pass
+
+    def freeze(self, ctx: Any, lvl: Any, stop: Any) -> None:
+        pass
+
+    def unfurl(self, ctx: Any, fiber: Any, mode: Mode, protocol: str) -> Any:
+        if mode is Mode.UPDATE:
+            raise FormatError("what is counted cannot be written")
+        return Lookup(lambda ctx, i: Constant((fiber.pos + i).cast(self.lvl.dtype)))
 
 
 @attrs.frozen

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from formats_of_values import FLOAT, Keyed, Maybe, Shifted, Twice
+from formats_of_values import FLOAT, Counted, Keyed, Maybe, Shifted, Twice
 from plugin_support import plugin
 
 import finch_array as fa
@@ -114,6 +114,28 @@ def test_elements_that_are_absent(outer: Any, fill: float) -> None:
 def test_elements_in_another_form(outer: Any, fill: float) -> None:
     data = np.where(DATA == 0, fill, DATA)
     agree(Tensor(Dense(outer(Twice(fill))), data), data)
+
+
+def counted() -> tuple[Tensor, Any]:
+    """A matrix of which no element is stored, and its elements."""
+    buffers = {"2_val": np.zeros(0)}
+    tensor = Tensor.from_buffers(Dense(Counted(Element(0.0))), (2, 3), buffers)
+    return tensor, np.array([[0.0, 1, 2], [1, 2, 3]])
+
+
+def test_elements_of_which_none_is_stored() -> None:
+    agree(*counted())
+
+
+@pytest.mark.parametrize("make", [fa.zeros_like, fa.ones_like, fa.empty_like, fa.full_like])
+def test_arrays_of_one_value_do_not_compute_others(make: Any) -> None:
+    """They had the format, and with it the elements, of the array that they are like."""
+    value = {fa.ones_like: 1, fa.full_like: 7}.get(make, 0)
+    given = (7,) if make is fa.full_like else ()
+    for array in (counted()[0], shifted(SparseList)[0]):
+        found = make(array, *given)
+        assert found.fill_value == value
+        assert found.to_numpy().tolist() == np.full(array.shape, value).tolist()
 
 
 def test_each_field_has_its_dtype() -> None:
