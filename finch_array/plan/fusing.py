@@ -18,6 +18,7 @@ import numpy as np
 from finch_array.operands import NUMBERS, is_dense, operand
 from finch_array.plan.graph import Node, Source, Step, ordered
 from finch_array.plan.lazies import Lazy, taken_apart
+from finch_array.plan.numbers import Recipe, Varied, varies
 from finch_array.plan.outside import NotFollowed, Outside, constant, outside
 from finch_array.plan.programs import Plan, Problem
 from finch_array.plan.statistics import statistics
@@ -40,6 +41,11 @@ def look() -> None:
     gives, may be another thing for other arrays."""
     for trace in _tracing:
         trace.looked = True
+
+
+def is_tracing() -> bool:
+    """Whether a fused function is being traced."""
+    return bool(_tracing)
 
 
 def evaluated(nodes: Sequence[Node]) -> list[Any]:
@@ -142,6 +148,8 @@ class Trace:
         if not is_array(value):
             return value
         found = operand(value) if not isinstance(value, Lazy) else value
+        if isinstance(found, NUMBERS) and not varies(found):
+            return value
         made = found if isinstance(found, Lazy) else Lazy(Source(found))
         self.arrays.append(made.lazy_node)
         return made
@@ -151,7 +159,7 @@ def is_array(value: Any) -> bool:
     """Whether an argument is traced: an array or a float. Other values are constants, and so are
     numbers at which fills differ from those at others: ``S * inf`` has the fill NaN."""
     if isinstance(value, (float, complex, np.inexact)):
-        return value != 0 and bool(np.isfinite(value))
+        return varies(value)
     return hasattr(value, "shape") and not isinstance(value, np.generic)
 
 
@@ -204,7 +212,15 @@ class Fused:
             return self._traced(args, kwargs, call)
         plan, places, rebuild = known
         arrays = call.arrays
-        results = plan.run([arrays[k] if k.__class__ is int else k.array for k in places])
+        try:
+            given = [
+                arrays[k] if k.__class__ is int else
+                k.array if k.__class__ is Source else k.value(arrays)
+                for k in places
+            ]  # fmt: skip
+        except Varied:
+            return self._traced(args, kwargs, call)
+        results = plan.run(given)
         if plan.bad:
             self._known.pop(call.key, None)
         return rebuild([x if x.__class__ is Tensor else array_operand(x) for x in results])
@@ -220,6 +236,9 @@ class Fused:
                     return Call(arrays)
                 if is_array(x):
                     array = operand(x)
+                    if isinstance(array, NUMBERS) and not varies(array):
+                        parts.append(constant(array))
+                        continue
                     arrays.append(array)
                     parts.append(signed(array))
                 else:
@@ -246,7 +265,7 @@ class Fused:
         ):
             return rebuild([array_operand(x) for x in evaluated(nodes)])
         plan, results = problem.run(problem.plan(), [n.held() for n in problem.sources])
-        slots = tuple(places.get(n, n) for n in problem.sources)
+        slots = tuple([Recipe.of(n, places) for n in problem.sources])
         self._remember(args, kwargs, call, (plan, slots, rebuild))
         return rebuild([array_operand(x) for x in results])
 

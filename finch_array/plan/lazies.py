@@ -15,7 +15,7 @@ from finch_array import run as running
 from finch_array.functions import cast
 from finch_array.methods import check_fits
 from finch_array.operands import NUMBERS, operand
-from finch_array.plan import graph
+from finch_array.plan import graph, numbers
 from finch_array.reductions import array_operand
 from finch_core.errors import FormatError
 from finch_core.interface.array_methods import ArrayMethods
@@ -104,10 +104,35 @@ class Lazy(ArrayMethods):
         return (lazy, (self.settle(),))
 
 
+def _operator(name: str) -> Any:
+    """An operator of lazy arrays; of numbers alone, in a fused function, Python's."""
+    operate, function = getattr(ArrayMethods, f"__{name}__"), numbers.FUNCTIONS[name]
+
+    def method(array: Lazy, *others: Any) -> Any:
+        from finch_array.plan.fusing import is_tracing, look
+
+        if array.lazy_node.shape or not is_tracing():
+            return operate(array, *others)
+        parts = tuple(map(numbers.number_of, (array, *others)))
+        if any(x is None for x in parts):
+            return operate(array, *others)
+        found = numbers.reckoned(function, parts)
+        if isinstance(found, graph.Source):
+            return Lazy(found)
+        look()
+        return found
+
+    return method
+
+
+for _name in numbers.FUNCTIONS:
+    setattr(Lazy, f"__{_name}__", _operator(_name))
+
+
 def _functional(name: str) -> Any:
     """An update ``x += y`` of a lazy array: a new one, of the same shape and dtype. What has no
     dimensions may be a number of Python, which takes those of the result."""
-    operate = getattr(ArrayMethods, f"__{name}__")
+    operate = getattr(Lazy, f"__{name}__")
 
     def update(array: Lazy, other: Any) -> Any:
         found = operate(array, other)

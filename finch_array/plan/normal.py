@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.operands import NUMBERS
 from finch_array.plan.graph import Node, Source, Step, ordered, substituted, type_in
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import Type, concrete
@@ -297,12 +298,22 @@ def _may_leave(expr: Call, arg: Reduced, k: int, infinite: Set[str]) -> bool:
     if k == 0 and not expr.op.commutative:
         return False
     other = expr.args[1 - k]
-    if any(isinstance(part, Name) and part.name in infinite for part in other.walk()):
+    if any(_is_infinite(part, infinite, arg.type) for part in other.walk()):
         return False  # infinity times each element is NaN where one is 0
     try:
         return concrete(expr.op.result(arg.type, other.dtype)) == arg.type
     except TypeError:
         return False
+
+
+def _is_infinite(part: Expr, infinite: Set[str], dtype: np.dtype[Any]) -> bool:
+    """Whether an expression is the name of a number that is not finite, or a constant that a float
+    ``dtype`` does not hold as a finite one."""
+    if isinstance(part, Name):
+        return part.name in infinite
+    if not isinstance(part, Literal) or dtype.kind not in "fc":
+        return False
+    return isinstance(part.value, NUMBERS) and not np.isfinite(cast_value(part.value, dtype))
 
 
 def terms_of(expr: Expr, op: Operator) -> list[tuple[bool, Expr]]:

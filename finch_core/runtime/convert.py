@@ -176,6 +176,8 @@ def convert_into(out: Tensor, data: Any) -> None:
     if _take_rows(out, data):
         return
     source = asarray(data)
+    if not isinstance(source, Tensor) and (made := hub().conversion_of(source)) is not None:
+        source = asarray(made.take(source))  # a lazy array
     if source.ndim != out.ndim:
         raise DimensionMismatch(
             f"data of {source.ndim} dimensions for a format of {out.ndim}",

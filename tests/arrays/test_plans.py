@@ -544,3 +544,11 @@ def test_a_kernel_reads_what_a_lazy_array_computes():
         A *= 3.0
     with pytest.raises(FormatError, match="y is written, and lazy arrays are read only"):
         rows(fa.lazy(np.zeros(6)), A)
+
+
+def test_tensors_are_made_of_lazy_arrays():
+    """They had no array."""
+    x = np.array([[0.0, 1], [2, 0]])
+    made = Tensor(Dense(SparseList(Element(0.0))), fa.lazy(fa.asarray(x)) * 2)
+    assert made.nstored == 2
+    assert made.to_numpy().tolist() == (x * 2).tolist()
