@@ -92,6 +92,7 @@ def outside(value: Any, ignored: Container[int] = (), last: Outside | None = Non
     if last is not None and not last.changed():
         return last
     values, stack, held = [], [value], {}
+    lengths: list[int] = []
     while stack:
         value = stack.pop()
         values.append(value)
@@ -105,10 +106,11 @@ def outside(value: Any, ignored: Container[int] = (), last: Outside | None = Non
         if contents is not None:
             inside = contents(value)
             held[id(value)] = value, contents, inside
+            lengths.append(len(inside))  # what one list held may be in another
             stack += inside
             if len(values) + len(stack) > FOLLOWED:
                 raise NotFollowed
-    ids = tuple(map(id, values))
+    ids = (*map(id, values), *lengths)
     return Outside(tuple(values), tuple(held.values()), ids, hash(ids))
 
 
@@ -122,6 +124,8 @@ def constant(value: Any) -> Any:
         return kind, tuple(map(constant, value))
     if kind is dict:
         return kind, tuple(value), tuple(map(constant, value.values()))
+    if kind is range:  # equal ones may have other ends
+        return kind, value.start, value.stop, value.step
     if kind in ATOMS or isinstance(value, np.dtype):
         return kind, value
     if isinstance(value, Enum) and value.value.__class__ in ATOMS:

@@ -199,6 +199,27 @@ def looks():
     }  # fmt: skip
 
 
+def test_what_moves_from_one_list_to_another_is_followed():
+    """The values are the same, one after the other."""
+    groups = [[], [2.5]]
+
+    @fa.fused
+    def grouped(x):
+        for k, group in enumerate(groups):
+            x = x * group + k if isinstance(group, float) else x * (1 + sum(group)) + k
+        return x
+
+    np.testing.assert_array_equal(grouped(A).to_numpy(), A * 3.5 + 1)
+    groups[1:1] = [groups[1].pop()]
+    np.testing.assert_array_equal(grouped(A).to_numpy(), A * 2.5 + 3)
+
+
+def test_ranges_that_are_equal_have_other_ends():
+    sliced = fa.fused(lambda x, r: x[: r.stop])
+    for ends in (range(0, 3, 2), range(0, 4, 2)):
+        assert sliced(A, ends).shape == (ends.stop,)
+
+
 @pytest.mark.parametrize("name", list(looks()))
 def test_what_is_computed_while_a_function_is_traced_is_computed_again(name):
     function = looks()[name]
