@@ -33,6 +33,8 @@ class Reckoned(graph.Source):
 def varies(number: Any) -> bool:
     """Whether a plan holds for other numbers of this type: not for 0, and what is infinite or 0 in
     a float32, at which fills are others."""
+    if number.__class__ is float and 1e-30 < abs(number) < 1e30:  # as nearly all are
+        return True
     if isinstance(number, (bool, np.bool_)) or number == 0:
         return False
     if isinstance(number, (int, np.integer)):
