@@ -50,8 +50,15 @@ def lower_looplet(ctx: Context, looplet: Looplet, region: Region, slot: int) -> 
 
 
 def _same(region: Region, around: Region) -> bool:
+    """Whether nothing of a region is another than around it: its looplets are not, too, as another
+    slot's may have been put in, which a ``Lookup`` does for an output that takes whole ranges."""
     ends, outer = (region.start, region.stop), (around.start, around.stop)
-    return region.body is around.body and ends == outer
+    if region.body is not around.body or ends != outer:
+        return False
+    own, outer_looplets = region.looplets, around.looplets
+    return own.keys() == outer_looplets.keys() and all(
+        looplet is outer_looplets[k] for k, looplet in own.items()
+    )
 
 
 def _mistake(looplet: Looplet, region: Region, slot: int, what: str, hint: str) -> PluginError:

@@ -53,6 +53,16 @@ def chosen(C, A, B):
     return C
 
 
+def unless(C, A, B):
+    """A range at which one operand stores nothing is written whole."""
+    C[...] = 0
+    for i, j in _:
+        if A[i, j] * B[i, j] > 2:
+            continue
+        C[i, j] = B[i, j]
+    return C
+
+
 def within(C, A, B):
     C[...] = 0
     for i in _:
@@ -91,7 +101,7 @@ def around(C, A, B):
     return C
 
 
-PROGRAMS = (added, accumulated, multiplied, chosen, within, apart, shifted, around)
+PROGRAMS = (added, accumulated, multiplied, chosen, unless, within, apart, shifted, around)
 
 
 def bands(rng, n, m):
