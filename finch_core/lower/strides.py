@@ -13,6 +13,7 @@ from collections.abc import Container
 
 import numpy as np
 
+from finch_core.interface.tensorlike import ZERO
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP, Type, concrete, is_weak
 from finch_core.ir.expressions import (
@@ -67,37 +68,44 @@ def is_positive(step: Expr) -> bool:
 
 
 def _upwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
-    if _is_empty(start, stop):
-        return Extent(start, start)
-    return Extent(start, plus_constant(start + _reach(start, stop, step, given), 1))
+    """It ends after the last index below ``stop`` that is so many steps from ``start``, also before
+    ``start``: the size that an empty range tells does not depend on how its ends are written. What
+    is below 0 tells none, and may be any that is not beyond ``start``."""
+    if _is_near(start, stop, given):
+        reach = _reach(start, stop, step)
+    else:
+        length = call(prim.maximum_, stop, start.min(ZERO)) - start
+        least = lift(-1) - start.max(ZERO)
+        reach = call(prim.maximum_, ((length - 1) // step) * step, least)
+    return Extent(start, plus_constant(start + reach, 1))
 
 
 def _downwards(start: Expr, stop: Expr, step: Expr, given: Container[Expr]) -> Extent:
     if step == lift(-1):
         last = call(prim.minimum_, stop, lift(GREATEST - 1)) if _is_any(stop, given) else stop
         return Extent(plus_constant(last, 1), plus_constant(start, 1))
-    if _is_empty(stop, start):
-        return Extent(stop, stop)
-    size = negated(step)
-    return Extent(start - _reach(stop, start, size, given), plus_constant(start, 1))
+    size, end = negated(step), plus_constant(start, 1)
+    if _is_near(stop, start, given):
+        return Extent(start - _reach(stop, start, size), end)
+    length = call(prim.maximum_, start, stop) - stop
+    reach = call(prim.maximum_, ((length - 1) // size) * size, lift(-1))
+    return Extent(start - reach, end)
 
 
-def _is_empty(low: Expr, high: Expr) -> bool:
-    """Whether no integer is known to be from ``low`` up to ``high``."""
-    literal = isinstance(low, Literal) and isinstance(high, Literal)
-    return literal and bool(high.value <= low.value)  # type: ignore[attr-defined]
-
-
-def _reach(low: Expr, high: Expr, size: Expr, given: Container[Expr]) -> Expr:
+def _reach(low: Expr, high: Expr, size: Expr) -> Expr:
     """The greatest multiple of ``size`` below the number of integers from ``low`` up to ``high``,
-    or less than 0 if there are none. Where both may be any integers, or one may be and the other is
-    no small constant, their difference or what is added to it could wrap if there are none: a loop
-    that has no turns would have many. It is -1 then: the range is empty at its start."""
+    or less than 0 if there are none."""
+    return ((high - low - 1) // size) * size
+
+
+def _is_near(low: Expr, high: Expr, given: Container[Expr]) -> bool:
+    """Whether the difference of two ends cannot wrap. Where both may be any integers, or one may be
+    and the other is no small constant, it could, or what is added to it, if there is no integer
+    from ``low`` up to ``high``: a loop that has no turns would have many."""
     near = isinstance(low, Literal) or (isinstance(high, Literal) and high.value >= 0)
-    if near and not _is_any(low, given) and not _is_any(high, given):
-        return ((high - low - 1) // size) * size
-    length = call(prim.maximum_, high, low) - low
-    return call(prim.maximum_, ((length - 1) // size) * size, lift(-1))
+    if isinstance(low, Literal) and isinstance(high, Literal):
+        near = bool(high.value > low.value)
+    return near and not _is_any(low, given) and not _is_any(high, given)
 
 
 def _is_any(end: Expr, given: Container[Expr]) -> bool:

@@ -294,8 +294,9 @@ class Extents:
             return None
         if not step:
             return start, stop
-        size = -(-abs(stop - start) // abs(step[0]))  # type: ignore[arg-type]
-        turns = size if (stop - start) * step[0] > 0 else 0  # type: ignore[operator]
+        turns = -((start - stop) // step[0])  # type: ignore[operator]
+        if step[0] < 0:  # type: ignore[operator]
+            turns = max(turns, 0)  # upwards, a range without turns ends below its start
         last = start + (turns - 1) * step[0]  # type: ignore[operator]
         return (start, last + 1) if step[0] > 0 else (last, start + 1)  # type: ignore[operator]
 
