@@ -5,7 +5,7 @@
         if t != 0: y[i] = t                         for i in gap: y[i] = t
 
 Where nothing is stored, a reduction has one value for all rows: if that is the fill, there is no
-loop.
+loop. What the test guards may leave the loop, `last = i; break`, which then has one turn at most.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from finch_core.ir.expressions import Access, Expr
 from finch_core.ir.program import (
     Declare,
     Freeze,
+    Leave,
     Loop,
     Sequential,
     Sieve,
@@ -45,7 +46,7 @@ def lower_tested(ctx: Context, region: Region) -> bool:
     if not all(_stays(part, own) for part in parts):
         return False
     inside = list(last.body.walk())
-    if not all(isinstance(part, (Sequential, Sieve, Update)) for part in inside):
+    if not all(isinstance(part, (Sequential, Sieve, Update, Leave)) for part in inside):
         return False
     written = {part.target.tensor.root for part in inside if isinstance(part, Update)}
     if written & _read([*parts, test]):

@@ -86,3 +86,62 @@ def test_gaps_of_2_to_the_40_rows():
     y = Tensor(SparseList(E), (n,))
     kernel(largest)(y, A, np.array([1.0, 2, 3]))
     assert (y.nstored, y[n - 7]) == (1, 15)
+
+
+def until(A, n, m):
+    """What leaves the loop stands beside what is set."""
+    found = last = -1
+    for i in range(n):
+        t = 0.0
+        for j in range(m):
+            t += A[i, j]
+            if t > 2 and found < 7:
+                last = j
+                break
+        found += 1
+    return found, last
+
+
+def first(A, n, m):
+    for i in range(n):
+        t = 0.0
+        for j in range(m):
+            if A[i, j] < 0:
+                continue
+            t += A[i, j]
+            if t > 2:
+                return i, j
+    return -1, -1
+
+
+def behind(A, n, m):
+    """The gap behind what is stored leaves at its first index, if at all."""
+    t, found = 0.0, -1
+    for i in range(n):
+        for j in range(m):
+            if t > 3 and j > 1:
+                found = j
+                break
+            t += A[i, j]
+    return t, found
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize("function", [until, first, behind])
+@pytest.mark.parametrize("format", [LISTS, HASHES, Dense(SparseList(E))], ids=str)
+def test_loops_that_are_left(function, format, backend):
+    rng = np.random.default_rng(5)
+    called = kernel(function, backend=backend)
+    for shape in ((9, 6), (1, 1), (5, 0), (0, 3), (12, 12)):
+        a = np.where(rng.random(shape) < 0.3, rng.integers(-2, 4, shape), 0.0)
+        assert called(Tensor(format, a), *shape) == function(a, *shape)
+
+
+@pytest.mark.parametrize("function", [until, first])
+def test_gaps_before_an_exit_have_no_turns(function):
+    m = 2**40
+    A = Tensor.from_buffers(
+        Dense(SparseList(E)), (2, m),
+        {"1_ptr": np.array([0, 2, 3]), "1_idx": np.array([5, m - 2, 3]), "2_val": np.ones(3)},
+    )  # fmt: skip
+    assert kernel(function)(A, 2, m) == (1 if function is until else -1, -1)
