@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -241,7 +242,16 @@ def _end(end: Any) -> Any:
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """Coordinate matrices of vectors, one for each, of its dtype; those of sparse vectors are runs,
     not dense. Raises ``ValueError`` for an ``indexing`` other than ``"xy"`` and ``"ij"``."""
-    from finch_array.manipulation import broadcast_to, reshape
+    from finch_array.manipulation import broadcast_to
+
+    thin, shape = open_grid(arrays, indexing)
+    return tuple(broadcast_to(x, shape) if len(shape) > 1 else x for x in thin)
+
+
+def open_grid(arrays: Sequence[Any], indexing: str) -> tuple[list[Any], tuple[int, ...]]:
+    """Each of some vectors along a dimension of its own, beside others of 1, and the shape to which
+    they broadcast. Raises ``ValueError`` for another ``indexing``."""
+    from finch_array.manipulation import reshape
 
     given = [array_of(x) for x in arrays]
     if indexing not in ("xy", "ij"):
@@ -257,7 +267,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
         reshape(x, tuple(x.size if a == place[k] else 1 for a in range(n)))
         for k, x in enumerate(given)
     ]
-    return tuple(broadcast_to(x, tuple(shape)) if n > 1 else x for x in thin)
+    return thin, tuple(shape)
 
 
 # -- sparse ones ------------------------------------------------------------------------------

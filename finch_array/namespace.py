@@ -62,7 +62,7 @@ _METHODS = {
     "indexing": "getitem", "assignment": "setitem", "protocols": "array_ufunc array_function",
     "numpy_functions": "swapaxes axes_diagonal axes_trace", "methods": "copied",
     "numpy_numbers": "cumprod cumsum",
-    "numpy_shapes": "ravel repeat_method reshape_method take_method", "chunks": "token",
+    "numpy_shapes": "flattened ravel repeat_method reshape_method take_method", "chunks": "token",
     "neighbours": "matvec rmatvec matmat rmatmat to_scipy_sparse from_scipy_sparse",
 }  # fmt: skip
 _METHOD_HOMES = {name: home for home, names in _METHODS.items() for name in names.split()}

@@ -31,9 +31,14 @@ from finch_core.runtime.tensor import Tensor, checked_shape
 
 
 def like_array(x: Any, dtype: Any = None, *, copy: Any = None, ndmin: int = 0, **_: Any) -> Any:
-    """``np.array(x, like=A)``: a tensor."""
+    """``np.asarray(x, like=A)``: a tensor, ``x`` itself if it is one."""
     found = asarray(x, dtype=dtype, copy=copy or None)
     return atleast_nd(found, ndmin) if found.ndim < ndmin else found
+
+
+def own_array(x: Any, dtype: Any = None, *, copy: Any = True, **options: Any) -> Any:
+    """``np.array(x, like=A)``: a tensor of its own."""
+    return like_array(x, dtype, copy=copy, **options)
 
 
 def filled_like(
@@ -268,6 +273,11 @@ def polyval(p: Any, x: Any) -> Any:
     return searching.mapped(array_of(x), lambda values: np.polyval(coefficients, values))
 
 
+def sinc(x: Any) -> Any:
+    """The sine of pi times ``x``, over that, in the levels of ``x``: 1 where ``x`` is 0."""
+    return searching.mapped(array_of(x), np.sinc)
+
+
 def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element of ``x`` is one of ``elements``."""
     return searching.isin(x, elements, invert=invert)
@@ -350,12 +360,13 @@ def _warn_dense(array: Any, dtype: Any, hint: str) -> None:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.array: like_array, np.asarray: like_array, np.asanyarray: like_array,
+    np.array: own_array, np.asarray: like_array, np.asanyarray: like_array,
     np.full_like: filled_like, np.zeros_like: _constant(0), np.ones_like: _constant(1),
     np.empty_like: _constant(0), np.zeros: _sized(0), np.ones: _sized(1), np.empty: _sized(0),
     np.diag: diag, np.diagonal: axes_diagonal, np.trace: axes_trace,
     np.swapaxes: swapaxes, np.diagflat: diagflat,
-    np.digitize: digitize, np.interp: interp, np.polyval: polyval, np.isin: isin,
+    np.digitize: digitize, np.interp: interp, np.polyval: polyval, np.sinc: sinc,
+    np.isin: isin,
     np.take_along_axis: along_axis, np.nan_to_num: nan_to_num,
     np.partition: partition,
     np.argpartition: argpartition, np.unique: unique, np.pad: pad,

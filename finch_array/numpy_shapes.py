@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axes_of, axis_of, shape_of
+from finch_array.creation import open_grid
 from finch_array.indexing import getitem, take
 from finch_array.insertions import (
     BY_INDEX,
@@ -99,9 +100,20 @@ def block(arrays: Any) -> Any:
     """An array of nested lists of blocks: the innermost lists are joined along the last dimension,
     those around them along the one before. Raises ``ValueError`` for an empty list, and for blocks
     that are not all in as many lists."""
+    if not isinstance(arrays, list):
+        return fn.copied(array_of(arrays))
     depth = _depth(arrays)
     ndim = max(depth, *(array_of(x).ndim for x in _leaves(arrays)))
     return _block(arrays, depth, ndim)
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Coordinate matrices of vectors (see ``fa.meshgrid``), each with memory of its own unless
+    ``copy=False``; ``sparse``: vectors that broadcast to them."""
+    thin, shape = open_grid(xi, indexing)
+    found = thin if sparse or len(shape) < 2 else [broadcast_to(x, shape) for x in thin]
+    pairs = zip(found, thin, strict=True)  # what is broadcast to more elements is a copy
+    return tuple([fn.copied(x) if copy and x.size == one.size else x for x, one in pairs])
 
 
 def _block(arrays: Any, depth: int, ndim: int) -> Any:
@@ -208,6 +220,13 @@ def ravel(a: Any, order: str = "C") -> Any:
     """``a`` with one dimension, in row-major order, or ``order="F"``, in column-major order."""
     array = array_of(a)
     return reshape(_reversed(array) if order == "F" else array, (-1,))
+
+
+def flattened(a: Any, order: str = "C") -> Any:
+    """A copy of ``a`` with one dimension."""
+    array = array_of(a)
+    found = ravel(array, order)
+    return fn.copied(found) if is_dense(array) or found is array else found
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
@@ -321,7 +340,8 @@ def repeat_method(a: Any, repeats: Any, axis: int | None = None) -> Any:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.concatenate: concatenate, np.stack: stacked,
     np.vstack: vstack, np.hstack: hstack, np.dstack: dstack,
-    np.column_stack: column_stack, np.block: block, np.append: append, np.insert: insert,
+    np.column_stack: column_stack, np.block: block, np.meshgrid: meshgrid,
+    np.append: append, np.insert: insert,
     np.atleast_1d: atleast(1), np.atleast_2d: atleast(2), np.atleast_3d: atleast(3),
     np.reshape: reshaped, np.ravel: ravel, np.rollaxis: rollaxis, np.rot90: rot90,
     np.fliplr: lambda m: flip(m, axis=1), np.flipud: lambda m: flip(m, axis=0),
@@ -331,4 +351,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 """The function of this package for each of NumPy's."""
 
-__all__ = ["FUNCTIONS", "ravel", "repeat_method", "reshape_method", "take_method"]
+__all__ = ["FUNCTIONS", "flattened", "ravel", "repeat_method", "reshape_method", "take_method"]

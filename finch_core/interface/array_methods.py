@@ -430,8 +430,8 @@ class ArrayMethods(NamesElsewhere, ArrayOperators):
     """``squeeze(axis=None)``: without dimensions that are 1."""
     ravel = _array("ravel")
     """``ravel(order="C")``: one dimension, in row-major order, or ``"F"``, column-major."""
-    flatten = _array("flatten", "ravel")
-    """The same."""
+    flatten = _array("flatten", "flattened")
+    """``flatten(order="C")``: the same, with memory of its own."""
     swapaxes = _array("swapaxes")
     """``swapaxes(a, b)``: two dimensions exchanged, without a copy."""
     take = _array("take", "take_method")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.sparse
-from array_support import fa
+from array_support import data, fa, same, tensor
+
+VECTORS = ["SparseList", "RunList", "SparseHash", "Dense"]
 
 
 def test_who_shares_memory():
@@ -25,3 +28,26 @@ def test_the_common_type():
     assert np.common_type(A, np.ones(2, complex)) == np.complex128
     found = scipy.sparse.diags_array(fa.asarray(np.arange(3.0)))
     assert np.array_equal(found.toarray(), np.diag(np.arange(3.0)))
+
+
+@pytest.mark.parametrize("level", VECTORS)
+def test_copies_are_copies(level):
+    A = tensor(data((6,)), (level,))
+    copies = [A.flatten(), np.array(A, like=A), np.block(A), *np.meshgrid(A)]
+    copies += [np.meshgrid(A, [1])[0], *np.meshgrid(A, A, sparse=True)]
+    for one in copies:
+        assert not np.shares_memory(one, A)
+        same(np.ravel(one), data((6,)))
+    assert not np.shares_memory(*np.meshgrid(A, A, sparse=True))
+    assert np.asarray(A, like=A) is A
+    assert np.shares_memory(np.meshgrid(A, copy=False)[0], A)
+
+
+def test_grids():
+    a, b = data((5,)), np.arange(3.0)
+    A = tensor(a, ("SparseList",))
+    for options in ({}, {"sparse": True}, {"copy": False}, {"indexing": "ij", "sparse": True}):
+        for found, wanted in zip(
+            np.meshgrid(A, b, A, **options), np.meshgrid(a, b, a, **options), strict=True
+        ):
+            same(found, wanted)
