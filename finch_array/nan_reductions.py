@@ -274,6 +274,41 @@ def _extreme(own: Callable[..., Any], instead: float) -> Callable[..., Any]:
     return reduced
 
 
+def extreme_by(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
+    """``reduce`` and ``accumulate`` of ``np.fmax`` and ``np.fmin``; None for others."""
+    plain, instead = _PLAIN.get(ufunc, (None, 0.0))
+    if plain is None or method not in ("reduce", "accumulate"):
+        return None
+
+    def reduced(x: Any, axis: Any = 0, dtype: Any = None, **options: Any) -> Any:
+        array = _combined(ufunc, x, dtype)
+        own = FUNCTIONS[np.nanmax if plain is np.maximum else np.nanmin]
+        return own(array, axis, **options)
+
+    def accumulated(x: Any, axis: Any = 0, dtype: Any = None) -> Any:
+        array = _combined(ufunc, x, dtype)
+        if not _may_have_nan(array):
+            return cumulative.accumulated(plain, array, axis)
+        none = cumulative.accumulated(np.logical_and, fn.isnan(array), axis)
+        found = cumulative.accumulated(plain, _without(array, instead), axis)
+        return fn.where(none, array.dtype.type(np.nan), found)
+
+    return reduced if method == "reduce" else accumulated
+
+
+_PLAIN: dict[np.ufunc, tuple[np.ufunc, float]] = {
+    np.fmax: (np.maximum, -np.inf), np.fmin: (np.minimum, np.inf),
+}  # fmt: skip
+"""The ufunc that does not pass NaN over, and what changes nothing in it."""
+
+
+def _combined(ufunc: np.ufunc, x: Any, dtype: Any) -> Any:
+    """``x`` in the dtype in which the ufunc combines its elements."""
+    array = array_of(x)
+    wanted = red.folded_dtype(ufunc, array.dtype, dtype)
+    return array if array.dtype == wanted else fn.cast(array, wanted)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nansum: _without_nan(WITH_NAN[np.sum], 0), np.nanprod: _without_nan(WITH_NAN[np.prod], 1),
     np.nanmax: _extreme(WITH_NAN[np.max], -np.inf), np.nanmin: _extreme(WITH_NAN[np.min], np.inf),
@@ -285,4 +320,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 """The function of this package for each of NumPy's."""
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "extreme_by"]

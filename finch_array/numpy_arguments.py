@@ -147,8 +147,8 @@ _OTHERWISE = {
     "apply_along_axis": "np.sum, np.max and others take axis=; a kernel has loops of any kind",
     "put": "A[index] = values assigns", "place": "A[mask] = value assigns",
     "putmask": "A[mask] = value assigns",
-    "convolve": "a kernel is short: y[i] += x[i - k] * w[k]",
-    "correlate": "a kernel is short: y[i] += x[i + k] * w[k], see docs/examples.md",
+    "put_along_axis": "A[rows, columns] = values assigns",
+    "apply_over_axes": "np.sum, np.max and others take an axis= of several, and keepdims=",
     "einsum_path": "fa.explain shows the plan of a lazy expression",
 }  # fmt: skip
 

@@ -17,9 +17,9 @@ from finch_array.creation import full_like
 from finch_array.cumulative import cumulative_prod, cumulative_sum
 from finch_array.functions import FUNCTIONS as ELEMENTWISE
 from finch_array.indexing import getitem
-from finch_array.manipulation import broadcast_to, expand_dims, reshape
+from finch_array.manipulation import broadcast_to, concat, expand_dims, moveaxis, reshape
 from finch_array.numpy_shapes import ravel
-from finch_array.operands import array_of, is_dense, is_lazy
+from finch_array.operands import NUMBERS, array_of, is_dense, is_lazy
 from finch_array.products import matmul, outer, tensordot
 from finch_array.run import coordinates
 from finch_core.errors import DimensionMismatch
@@ -161,16 +161,27 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours of all elements, in a row. Raises ``TypeError`` for bools, as
+    """The differences of neighbours of all elements, in a row, and what is given for its ends.
+    Raises ``TypeError`` for bools, and for ends that are not cast to the dtype of ``ary``, as
     NumPy."""
-    if to_end is not None or to_begin is not None:
-        raise TypeError(
-            "np.ediff1d of a tensor takes no to_end= and to_begin=: np.concatenate joins"
-        )
     array = ravel(ary)
     if array.dtype.kind == "b":
         raise TypeError("ediff1d subtracts, which bools do not: np.diff tells where they differ")
-    return searching.diff(array)
+    found = searching.diff(array)
+    if to_end is None and to_begin is None:
+        return found
+    ends = {"to_begin": to_begin, "to_end": to_end}
+    first, last = (_end_of_row(name, end, array.dtype) for name, end in ends.items())
+    return concat([*first, found, *last])
+
+
+def _end_of_row(name: str, given: Any, dtype: np.dtype[Any]) -> list[Any]:
+    if given is None:
+        return []
+    array = ravel(array_of(np.asarray(given) if isinstance(given, NUMBERS) else given))
+    if not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise TypeError(f"{name} of {array.dtype} is not cast to the {dtype} of the differences")
+    return [array if array.dtype == dtype else fn.cast(array, dtype)]
 
 
 # -- products ---------------------------------------------------------------------------------
@@ -236,6 +247,18 @@ def outer_by(function: Callable[..., Any], x: Any, y: Any) -> Any:
     if function is fn.multiply and not (is_dense(a) and is_dense(b)):
         return tensordot(a, b, axes=0)
     return function(reshape(a, a.shape + (1,) * b.ndim), b)
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """The cross products of vectors of 3 elements along the axes ``axisa`` and ``axisb``, along
+    ``axisc``; ``axis`` names all three. Raises ``DimensionMismatch``, a ``ValueError``, for vectors
+    of other lengths."""
+    if axis is not None:
+        axisa, axisb, axisc = axis, axis, axis
+    x, y = moveaxis(array_of(a), axisa, -1), moveaxis(array_of(b), axisb, -1)
+    return moveaxis(linalg.cross(x, y), -1, axisc)
 
 
 # -- sets -------------------------------------------------------------------------------------
@@ -320,7 +343,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.bincount: bincount, np.ediff1d: ediff1d,
     np.angle: phase, np.dot: dot, np.inner: inner, np.vdot: vdot, np.outer: outer_product,
     np.linalg.norm: linalg.norm,
-    np.linalg.multi_dot: multi_dot,
+    np.linalg.multi_dot: multi_dot, np.cross: cross,
     np.intersect1d: of_sets(np.intersect1d), np.union1d: of_sets(np.union1d),
     np.setdiff1d: of_sets(np.setdiff1d), np.setxor1d: of_sets(np.setxor1d),
     np.fix: lambda x, out=None: fn.trunc(x), np.isposinf: _is_value(np.inf),

@@ -52,8 +52,12 @@ Own = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 @cache
 def _own(ufunc: np.ufunc, method: str) -> Own | None:
     """What computes a method of a ufunc; None if there is nothing."""
+    from finch_array.nan_reductions import extreme_by
     from finch_array.numpy_numbers import UFUNCS, outer_by
 
+    beside_nan = extreme_by(ufunc, method)
+    if beside_nan is not None:
+        return partial(_folded_by, beside_nan)
     if method == "reduce":
         name = _REDUCTIONS.get(ufunc.__name__)
         if name is not None:
@@ -71,9 +75,12 @@ def _accumulated(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, A
     return accumulated(ufunc, *inputs, **options)
 
 
+def _folded_by(own: Callable[..., Any], inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    return own(*inputs, **{k: v for k, v in options.items() if k == "axis" or v is not None})
+
+
 def _folded(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    given = {k: v for k, v in options.items() if k == "axis" or v is not None}
-    return folded(ufunc, *inputs, **given)
+    return _folded_by(partial(folded, ufunc), inputs, options)
 
 
 def _called(
@@ -220,6 +227,7 @@ def of_numpy() -> dict[Any, Callable[..., Any]]:
     from finch_array import (
         nan_reductions,
         numpy_functions,
+        numpy_neighbours,
         numpy_numbers,
         numpy_parts,
         numpy_shapes,
@@ -229,7 +237,7 @@ def of_numpy() -> dict[Any, Callable[..., Any]]:
 
     homes = (
         numpy_functions, numpy_parts, numpy_shapes, numpy_numbers, quantiles, nan_reductions,
-        numpy_statistics,
+        numpy_statistics, numpy_neighbours,
     )  # fmt: skip
     found = {key: own for home in homes for key, own in home.FUNCTIONS.items()}
     return {**found, **_SPECIAL}

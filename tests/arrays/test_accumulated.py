@@ -84,3 +84,23 @@ def test_dtypes():
     ):  # fmt: skip
         with pytest.raises(TypeError):
             call()
+
+
+@pytest.mark.parametrize(
+    ("ufunc", "levels"),
+    [(np.fmax, "rows"), (np.fmax, "dense"), (np.fmin, "runs")],
+    ids=lambda part: getattr(part, "__name__", part),
+)
+def test_extremes_beside_nan(ufunc, levels):
+    for seed, (dtype, fill) in enumerate([(np.int8, -1), (np.float64, np.nan), (np.float64, 0)]):
+        a = data((4, 6), dtype, fill, seed)
+        if a.dtype.kind == "f":
+            a[:, 1], a[2, 3:], a[1, :2], a[0, 3] = np.nan, np.nan, np.nan, -np.inf
+        A = tensor(a, MATRICES[levels], fill)
+        for options in (
+            {}, {"axis": 1, "keepdims": True, "initial": 1}, {"where": a[:1] != 2, "initial": 0},
+        ):  # fmt: skip
+            same(ufunc.reduce(A, **options), ufunc.reduce(a, **options))
+        same(ufunc.accumulate(A), ufunc.accumulate(a))
+        same(ufunc.accumulate(A, axis=-1), ufunc.accumulate(a, axis=-1))
+    same(ufunc.reduce(A, dtype=np.float32), ufunc.reduce(a, dtype=np.float32))
