@@ -176,8 +176,10 @@ def convert_into(out: Tensor, data: Any) -> None:
     if _take_rows(out, data):
         return
     source = asarray(data)
-    if not isinstance(source, Tensor) and (made := hub().conversion_of(source)) is not None:
-        source = asarray(made.take(source))  # a lazy array
+    if not isinstance(source, Tensor):
+        made = hub().conversion_of(source)
+        if made is not None and not made.fallback:  # a plugin's own, such as a lazy array
+            source = asarray(made.take(source))
     if source.ndim != out.ndim:
         raise DimensionMismatch(
             f"data of {source.ndim} dimensions for a format of {out.ndim}",
