@@ -227,6 +227,13 @@ class Lowered:
         keys = imported("finch_core.runtime.keys")
         return str(keys.kernel_key(self.program, self.signatures, self.options.key(), self.backend))
 
+    def sites(self, compiled: CompleteKernel) -> tuple[asm.Site, ...]:
+        """Where a compiled kernel may fail. One from the disk is lowered for it, a draft as it was:
+        plain loops have other checks than parallel ones."""
+        is_draft = compiled.is_draft and self.backend.compiles_simpler
+        simpler = self._simpler if is_draft else None
+        return self.kernel.sites if simpler is None else simpler.sites
+
     def _timed(self, stage: str) -> _Timer:
         return _Timer(self.seconds, stage)
 

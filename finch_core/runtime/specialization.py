@@ -483,7 +483,7 @@ class Specialization:
             self.leave(compiled, values, locals_)
             return compiled.interruption()
         failed = code != MOVED
-        sites = self.lowered.kernel.sites if failed else ()  # a kernel from the disk is not lowered
+        sites = self.lowered.sites(compiled) if failed else ()
         if failed and code not in range(FAILED, FAILED + len(sites)):
             self.leave(compiled, values, locals_)
             return compiled.unknown(code)

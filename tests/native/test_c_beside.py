@@ -13,7 +13,7 @@ import pytest
 
 from finch_backend_c import beside, cache, cbackend, toolchain
 from finch_core import Tensor, _, kernel, parallel
-from finch_core.errors import PerformanceWarning
+from finch_core.errors import DimensionMismatch, PerformanceWarning
 from finch_core.interface.abi import POOL
 from finch_core.runtime import drafts
 from finch_core.runtime.options import ALONG_DATA
@@ -314,3 +314,19 @@ def test_a_child_compiles_for_itself(tmp_path):
     """It cannot wait for its parent's compiler."""
     said = process(tmp_path / "forks.py", PROGRAM + FORK)
     assert said == ["True 0", "[2.0, 2.0, 2.0] False 0", "[2.0, 2.0, 2.0]"]
+
+
+def test_a_draft_tells_its_own_failures():
+    """Plain loops have other checks than parallel ones, and so other numbers of these."""
+    product, (y, A, x) = by_rows(), rows()
+    product(y, A, x)
+    again = by_rows()
+    again(y, A, x)  # from the disk
+    for entry in (the_one(product), the_one(again)):
+        lowered, draft = entry.lowered, entry._compiled
+        assert lowered.sites(draft) is lowered._simpler.sites
+        entry.finish()
+        assert lowered.sites(entry._compiled) is lowered.kernel.sites
+        assert lowered.sites(draft) is lowered._simpler.sites  # of a call that still runs
+    with pytest.raises(DimensionMismatch):
+        by_rows()(y, A, x[:3])
