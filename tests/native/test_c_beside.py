@@ -42,6 +42,16 @@ def made():
     return twice
 
 
+def summing():
+    @kernel
+    def total(s, x):
+        s[...] = 0
+        for i in parallel(_):
+            s[()] += x[i]
+
+    return total
+
+
 def the_one(twice):
     (entry,) = twice._specializations.values()
     return entry
@@ -174,13 +184,7 @@ def test_threads_replace_a_draft_while_others_call_it():
 
 
 def test_the_kernel_has_threads_though_the_draft_has_none():
-    @kernel
-    def total(s, x):
-        s[...] = 0
-        for i in parallel(_):
-            s[()] += x[i]
-
-    s, x = Scalar(0), np.arange(10)
+    total, s, x = summing(), Scalar(0), np.arange(10)
 
     def called():
         total(s, x)
@@ -243,13 +247,7 @@ def test_the_draft_of_a_process_before_is_replaced_beside_the_calls():
 def test_sums_of_floats_keep_their_parts():
     """Those of a plain loop round elsewhere."""
 
-    @kernel
-    def total(s, x):
-        s[...] = 0
-        for i in parallel(_):
-            s[()] += x[i]
-
-    s, x = Scalar(0.0), np.arange(10.0)
+    total, s, x = summing(), Scalar(0.0), np.arange(10.0)
     total(s, x)
     assert the_one(total).is_draft
     assert "parallel_run" in the_one(total)._compiled.source
@@ -269,7 +267,7 @@ import os, sys
 import numpy as np
 from finch_core import kernel
 from finch_core.runtime import drafts
-from finch_backend_c import beside, cbackend
+from finch_backend_c import beside
 drafts.DRAFT_CALLS = 0
 @kernel
 def total(s, x):
